@@ -11,7 +11,9 @@ use crate::kernel::decimal::Low;
 use crate::number::{Format, RunText};
 use crate::progress::Progress;
 use crate::set::container::{Container, Owned, Scratch, intervals};
-use crate::set::file::{BitsWriter, Portable, PortableWriter, SetFile, Spool, ValueSink, in_order};
+use crate::set::file::{
+    BitsWriter, Extent, Finished, Portable, PortableWriter, SetFile, Spool, ValueSink, in_order,
+};
 use crate::set::ranges::{RunSource, push_runs};
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -108,11 +110,7 @@ pub(crate) fn temporary_set(
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<SetFile> {
     let file = spool.file()?;
-    let mut writer = BitsWriter::temporary(&file, spool.clone());
-    produce(&mut writer)?;
-    if let Some(better) = writer.finish()?.better {
-        rewrite(&file, &spool.label(), spool, better)?;
-    }
+    write_best(BitsWriter::temporary(&file, spool.clone()), &file, &spool.label(), spool, produce)?;
     SetFile::from_file(&file, path)
 }
 
@@ -171,13 +169,78 @@ pub(super) fn write_bits(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<u64> {
-    let mut writer = BitsWriter::new(file, label, format, spool.clone());
-    produce(&mut writer)?;
-    let finished = writer.finish()?;
-    if let Some(better) = finished.better {
+    let writer = BitsWriter::new(file, label, format, spool.clone());
+    Ok(write_best(writer, file, label, spool, produce)?.cardinality)
+}
+
+/// Writes a `.bits` file, and again in another representation if that turns out to be better.
+fn write_best(
+    writer: BitsWriter<'_>,
+    file: &File,
+    label: &FileLabel,
+    spool: &Spool,
+    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
+) -> Result<Extent> {
+    let mut sink = BestSink { writer, file, label, spool };
+    produce(&mut sink)?;
+    let Finished { extent, better } = sink.writer.finish()?;
+    if let Some(better) = better {
         rewrite(file, label, spool, better)?;
     }
-    Ok(finished.extent.cardinality)
+    Ok(extent)
+}
+
+/// Writes a `.bits` file, and begins again as soon as another representation is better: a set whose
+/// first values lie together and the others far apart would take many times its bytes until the end.
+struct BestSink<'s, 'f> {
+    writer: BitsWriter<'f>,
+    file: &'s File,
+    label: &'s FileLabel,
+    spool: &'s Spool,
+}
+
+impl BestSink<'_, '_> {
+    fn reconsider(&mut self) -> Result<()> {
+        let Some(better) = self.writer.better_by_now() else { return Ok(()) };
+        let anew = self.writer.anew(better);
+        std::mem::replace(&mut self.writer, anew).finish()?;
+        let before = self.spool.file()?;
+        copy(self.file, &before).map_err(self.spool.label().failed())?;
+        self.file.set_len(0).map_err(self.label.failed())?;
+        copy_set(&SetFile::from_file(&before, self.label.path())?, &mut self.writer)
+    }
+}
+
+impl ValueSink for BestSink<'_, '_> {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        self.writer.container(key, container)?;
+        self.reconsider()
+    }
+
+    fn values(&mut self, values: &[u64]) -> Result<()> {
+        self.writer.values(values)?;
+        self.reconsider()
+    }
+
+    fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
+        self.writer.runs(source)
+    }
+
+    fn begin_stretches(&mut self) -> bool {
+        self.writer.begin_stretches()
+    }
+
+    fn stretch(&mut self, run: [u64; 2]) -> Result<()> {
+        self.writer.stretch(run)
+    }
+}
+
+/// Copies all bytes of a file to the beginning of another one, which has no others then.
+fn copy(mut from: &File, mut to: &File) -> io::Result<()> {
+    from.rewind()?;
+    to.rewind()?;
+    to.set_len(0)?;
+    io::copy(&mut from, &mut to).map(drop)
 }
 
 /// Changes the representation of a `.bits` file.
@@ -189,24 +252,22 @@ pub(super) fn rewrite(
 ) -> Result<()> {
     let set = SetFile::from_file(file, label.path())?;
     let better = spool.file()?;
-    let writer = BitsWriter::new(&better, &spool.label(), format, spool.clone());
-    let mut sink = LettingGo { writer, set: &set, read_bytes: 0 };
-    super::plan::Plan::of(&set).run(&mut sink, &Progress::default())?;
-    sink.writer.finish()?;
-    let copy = || -> io::Result<()> {
-        let (mut from, mut to) = (&better, file);
-        from.rewind()?;
-        to.rewind()?;
-        to.set_len(0)?;
-        io::copy(&mut from, &mut to).map(drop)
-    };
-    copy().map_err(label.failed())
+    let mut writer = BitsWriter::new(&better, &spool.label(), format, spool.clone());
+    copy_set(&set, &mut writer)?;
+    writer.finish()?;
+    copy(&better, file).map_err(label.failed())
+}
+
+/// Hands over a set from a file.
+fn copy_set(set: &SetFile, writer: &mut BitsWriter<'_>) -> Result<()> {
+    let mut sink = LettingGo { writer, set, read_bytes: 0 };
+    super::plan::Plan::of(set).run(&mut sink, &Progress::default())
 }
 
 /// Writes a set that is read from a mapped file, whose pages it lets go from time to time: the file
 /// may be many times as large as the memory.
 struct LettingGo<'s, 'f> {
-    writer: BitsWriter<'f>,
+    writer: &'s mut BitsWriter<'f>,
     set: &'s SetFile,
     /// About the bytes that were read since then.
     read_bytes: usize,
@@ -474,5 +535,56 @@ impl ValueSink for IntegerSet {
     fn values(&mut self, values: &[u64]) -> Result<()> {
         self.0.push_values(values);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::set::Representation;
+
+    /// Writes ascending values; gives whether they would have to be written again at the end.
+    fn written(file: &File, values: &[u64], is_temporary: bool) -> bool {
+        let (label, spool) = (FileLabel::output(Path::new("out")), Spool::default());
+        let writer = if is_temporary {
+            BitsWriter::temporary(file, spool.clone())
+        } else {
+            BitsWriter::new(file, &label, SetFormat::Bits, spool.clone())
+        };
+        let mut sink = BestSink { writer, file, label: &label, spool: &spool };
+        // Pieces end with a container, as those of a sort do.
+        let mut rest = values;
+        while let Some(last) = rest.get(rest.len().min(1000).saturating_sub(1)) {
+            let (piece, behind) =
+                rest.split_at(rest.partition_point(|value| *value <= last | 0xFFFF));
+            sink.values(piece).unwrap();
+            rest = behind;
+        }
+        let finished = sink.writer.finish().unwrap();
+        assert_eq!(finished.extent.cardinality, values.len() as u64);
+        finished.better.is_some()
+    }
+
+    #[test]
+    fn a_set_whose_later_values_are_far_apart_is_begun_again_and_not_written_twice() {
+        let far = |index: u64| (1 << 40) + (index << 41) + index % 1000;
+        let near: Vec<u64> = (0..100_000).map(|value| value * 3).collect();
+        let mixed: Vec<u64> = near.iter().copied().chain((0..200_000).map(far)).collect();
+        let few_far: Vec<u64> = near.iter().copied().chain((0..1000).map(far)).collect();
+        for is_temporary in [false, true] {
+            for (values, expected) in [
+                (&mixed, Representation::Sparse),
+                (&near, Representation::Roaring),
+                (&few_far, Representation::Treemap),
+            ] {
+                let file = tempfile::tempfile().unwrap();
+                let is_worse = written(&file, values, is_temporary);
+                assert!(!is_worse || expected != Representation::Sparse);
+                let set = SetFile::from_file(&file, Path::new("out")).unwrap();
+                set.verify().unwrap();
+                assert_eq!(set.representation(), expected);
+                assert!(set.iter().map(Result::unwrap).eq(values.iter().copied()));
+            }
+        }
     }
 }

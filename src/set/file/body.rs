@@ -72,6 +72,15 @@ impl<'f> Roaring<'f> {
         }
     }
 
+    /// About the bytes of what came so far.
+    pub(super) fn bytes(&self) -> u64 {
+        match &self.state {
+            State::Waiting(writer) => writer.bytes(),
+            State::Direct(bucket) => bucket.body_bytes(),
+            State::Broken => 0,
+        }
+    }
+
     /// Makes a large bitmap the first bucket of a 64-bit one, and moves it to its place there.
     fn widen(&self, bucket: BucketEncoder<Summed<'f>>) -> io::Result<PortableWriter<Summed<'f>>> {
         let head = bucket.head();

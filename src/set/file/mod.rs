@@ -28,4 +28,4 @@ pub use set_file::{SetFile, SetKind};
 pub(crate) use sizes::Sizes;
 #[cfg(feature = "cli")]
 pub(crate) use sizes::dense_bytes;
-pub(crate) use writer::{BitsWriter, ValueSink, in_containers, push_array};
+pub(crate) use writer::{BitsWriter, Finished, ValueSink, in_containers, push_array};

@@ -163,6 +163,12 @@ impl<W: Write> PortableWriter<W> {
         Ok(Self { written, rank: len, values: len, buckets: Some(buckets), ..new })
     }
 
+    /// About the bytes of what came so far, with the table of the buckets.
+    pub(super) fn bytes(&self) -> u64 {
+        let buckets = self.buckets.as_ref().map_or(0, BucketTable::count);
+        self.written + self.bucket.body_bytes() + buckets * ENTRY_BYTES as u64
+    }
+
     pub(super) fn is_wide(&self) -> bool {
         self.buckets.is_some() || self.high > 0
     }

@@ -117,8 +117,8 @@ enum Body<'f> {
     Runs(Runs<'f>),
 }
 
-/// A roaring bitmap for a few questions is written again if it should be a sparse set and has more
-/// bytes: less costs no memory worth the time.
+/// A roaring bitmap that should be a sparse set is written again as soon as it has more bytes, or at
+/// the end if it is not for a few questions. Less costs no memory worth the time.
 const WIDE_BYTES: u64 = if cfg!(test) { 1 << 16 } else { 16 << 20 };
 
 /// A file that is complete.
@@ -152,6 +152,37 @@ impl<'f> BitsWriter<'f> {
     pub(crate) fn temporary(file: &'f File, spool: Spool) -> Self {
         let label = spool.label();
         Self { is_temporary: true, ..Self::new(file, &label, SetFormat::Bits, spool) }
+    }
+
+    /// The representation in which the set should be written from the beginning, if later values turn
+    /// out to be so far apart that it pays already.
+    pub(crate) fn better_by_now(&self) -> Option<SetFormat> {
+        let Body::Roaring(roaring) = &self.body else { return None };
+        let bytes = roaring.bytes();
+        if bytes <= WIDE_BYTES {
+            return None;
+        }
+        let is_sparse = match self.sizes {
+            Some(sizes) => sizes.best(self.extent, bytes) == SetFormat::SparseBits,
+            None => self.is_temporary && is_for_sparse(bytes, self.extent.cardinality),
+        };
+        is_sparse.then_some(SetFormat::SparseBits)
+    }
+
+    /// A writer of the same set that has no values yet and begins with this representation.
+    pub(crate) fn anew(&self, format: SetFormat) -> Self {
+        let (label, spool, body) = (self.label.clone(), self.spool.clone(), self.body_of(format));
+        let sizes = self.sizes.map(|_| Sizes::default());
+        Self {
+            file: self.file,
+            label,
+            spool,
+            body,
+            extent: Extent::default(),
+            put: 0,
+            sizes,
+            ..*self
+        }
     }
 
     fn body_of(&self, format: SetFormat) -> Body<'f> {
