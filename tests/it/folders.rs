@@ -15,6 +15,34 @@ fn workspace() -> Workspace {
 }
 
 #[test]
+fn a_private_folder_stays_private_when_it_is_replaced() {
+    use std::os::unix::fs::PermissionsExt;
+    let work = workspace();
+    let mode = |name: &str| fs::metadata(work.file(name)).unwrap().permissions().mode() & 0o777;
+    let set = |name: String, mode| {
+        fs::set_permissions(work.file(&name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let names = || {
+        let entries = fs::read_dir(work.file("a")).unwrap();
+        entries
+            .map(|entry| format!("a/{}", entry.unwrap().file_name().display()))
+            .collect::<Vec<_>>()
+    };
+    for name in names() {
+        set(name, 0o640);
+    }
+    set("a".into(), 0o710);
+    assert_eq!(work.set("build b.txt --parts 9 -o a", "").quiet(), "");
+    assert_eq!(work.set("or a", "").out, work.set("or b.bits", "").out);
+    assert_eq!((mode("a"), names().len()), (0o710, 9 + 1));
+    assert!(names().iter().all(|name| mode(name) == 0o640));
+    fs::create_dir(work.file("empty")).unwrap();
+    set("empty".into(), 0o700);
+    assert_eq!(work.set("build b.txt --parts 2 -o empty", "").quiet(), "");
+    assert_eq!(mode("empty"), 0o700);
+}
+
+#[test]
 fn every_command_takes_a_folder_for_the_set_that_it_is() {
     let work = workspace();
     assert_eq!(work.set("build a.txt -o a.bits", "").quiet(), "");

@@ -1,12 +1,12 @@
 //! Files that appear whole or not at all.
 
+use super::access::Access;
 use crate::error::{Error, Result};
 use crate::kernel::sys::{NamedFile, Nameless, Standard};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// Where the bytes of an output go.
@@ -30,12 +30,13 @@ pub(crate) fn open_destination(path: &Path) -> Result<Destination> {
                 OpenOptions::new().write(true).open(path).map_err(Error::io("open", path))?;
             Ok(Destination::Stream(file))
         }
-        Ok(found) => {
+        Ok(_) => {
             // A link stays a link: the commit replaces the file that it names.
             let path = fs::canonicalize(path).map_err(Error::io("find", path))?;
             // A user who may not write the file must not replace it either.
             OpenOptions::new().write(true).open(&path).map_err(Error::io("write", &path))?;
-            AtomicFile::create(path, Some(&found)).map(Destination::Atomic)
+            let access = Access::of(&path).map_err(Error::io("read", &path))?;
+            AtomicFile::create(path, Some(&access)).map(Destination::Atomic)
         }
         Err(_) => AtomicFile::create(end_of_links(path)?, None).map(Destination::Atomic),
     }
@@ -104,8 +105,8 @@ enum Content {
 const NEW_MODE: u32 = 0o666;
 
 impl AtomicFile {
-    /// A new file with the owner and the permissions of `old`.
-    fn create(destination: PathBuf, old: Option<&fs::Metadata>) -> Result<Self> {
+    /// A new file, with the access to an old one that it replaces.
+    fn create(destination: PathBuf, old: Option<&Access>) -> Result<Self> {
         let folder = folder_of(&destination);
         let nameless = Nameless::create_in(folder, NEW_MODE);
         let nameless = nameless.map_err(Error::io("create", &destination))?;
@@ -115,21 +116,16 @@ impl AtomicFile {
         }
     }
 
-    fn create_named(destination: PathBuf, old: Option<&fs::Metadata>) -> Result<Self> {
+    fn create_named(destination: PathBuf, old: Option<&Access>) -> Result<Self> {
         let file = NamedFile::create_in(folder_of(&destination), NEW_MODE)
             .map_err(Error::io("create", &destination))?;
         Self::of(destination, Content::Named(file), old)
     }
 
-    fn of(destination: PathBuf, content: Content, old: Option<&fs::Metadata>) -> Result<Self> {
+    fn of(destination: PathBuf, content: Content, old: Option<&Access>) -> Result<Self> {
         let new = Self { destination, content };
         if let Some(old) = old {
-            let mut mode = old.permissions().mode();
-            if fchown(new.file(), Some(old.uid()), Some(old.gid())).is_err() {
-                mode &= 0o777; // never `setuid` or `setgid`
-            }
-            let permissions = fs::Permissions::from_mode(mode);
-            new.file().set_permissions(permissions).map_err(Error::io("write", new.path()))?;
+            old.give_to(new.file()).map_err(Error::io("write", new.path()))?;
         }
         Ok(new)
     }
@@ -194,6 +190,7 @@ fn publish(file: &Nameless, destination: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(folder)
@@ -223,7 +220,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
         for content in ["first", "second"] {
-            let old = fs::metadata(&path).ok();
+            let old = Access::of(&path).ok();
             let new = AtomicFile::create_named(path.clone(), old.as_ref()).unwrap();
             new.file().write_all(content.as_bytes()).unwrap();
             assert_ne!(fs::read_to_string(&path).unwrap_or_default(), content);

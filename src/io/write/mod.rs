@@ -1,5 +1,6 @@
 //! Where bytes go: files that appear whole or not at all, and streams.
 
+mod access;
 mod atomic;
 mod deferred;
 mod folder;
@@ -10,6 +11,7 @@ mod summed;
 mod telling;
 mod writer;
 
+pub(crate) use access::Access;
 pub(crate) use atomic::{folder_of, is_same_file};
 pub(crate) use deferred::{Deferred, Spooled};
 pub(crate) use folder::publish_folder;

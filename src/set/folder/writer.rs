@@ -3,7 +3,7 @@
 use super::manifest::{MANIFEST, Manifest, Part};
 use super::piece::{ask, ends_within, window_of};
 use crate::error::{Error, FolderFault, Result};
-use crate::io::write::{Encoding, FileLabel, Writer, folder_of, publish_folder};
+use crate::io::write::{Access, Encoding, FileLabel, Writer, folder_of, publish_folder};
 use crate::progress::Progress;
 use crate::set::file::{SetFile, Spool};
 use crate::set::operand::AsSet;
@@ -12,7 +12,7 @@ use crate::set::view::SetView;
 use crate::set::{Joined, SetFormat, Written};
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::num::NonZero;
 use std::os::unix::fs::PermissionsExt;
@@ -70,6 +70,9 @@ impl FolderWriter {
             .permissions(Permissions::from_mode(0o777)) // without those bits that the mask of the process has
             .tempdir_in(folder_of(&destination))
             .map_err(Error::io("create", &destination))?;
+        if let Ok(old) = Access::of(&destination) {
+            old.guard(temporary.path()).map_err(Error::io("write", &destination))?;
+        }
         Ok(Self { destination, temporary })
     }
 
@@ -103,12 +106,27 @@ impl FolderWriter {
         let bytes = manifest.to_bytes();
         write_manifest(temporary.path(), &bytes)?;
         check_replaceable(&destination)?;
+        keep_access(&destination, temporary.path(), &manifest)
+            .map_err(Error::io("write", &destination))?;
         let published = publish_folder(temporary.path(), &destination);
         published.map_err(Error::io("create", &destination))?;
         let parts_bytes: u64 = manifest.parts.iter().map(|part| part.bytes).sum();
         let bytes = parts_bytes + bytes.len() as u64;
         Ok(Written { cardinality: manifest.cardinality, bytes })
     }
+}
+
+/// Gives a folder, its parts and its manifest the access to those that they replace. The parts get
+/// that to the old manifest.
+fn keep_access(old: &Path, new: &Path, manifest: &Manifest) -> io::Result<()> {
+    if let Ok(of_files) = Access::of(&old.join(MANIFEST)) {
+        let names = manifest.parts.iter().map(|part| part.name.as_str()).chain([MANIFEST]);
+        for name in names {
+            of_files.give_to(&File::open(new.join(name))?)?;
+        }
+    }
+    let of_folder = Access::of(old).ok();
+    of_folder.map_or(Ok(()), |access| access.give_to(&File::open(new)?))
 }
 
 impl Joined<'_> {

@@ -1,0 +1,117 @@
+//! Who may read and write an output that replaces another one.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::Path;
+
+/// Owner, permissions and access control lists of a file or folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Access {
+    mode: u32,
+    owner: u32,
+    group: u32,
+    lists: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// The lists of Linux: the one of a file or folder, and the one that new files in a folder get.
+const LISTS: [&str; 2] = ["system.posix_acl_access", "system.posix_acl_default"];
+
+impl Access {
+    /// That of `path`; links are followed.
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        let found = fs::metadata(path)?;
+        let lists = LISTS.into_iter().filter_map(|name| Some((name, list_of(path, name)?)));
+        let (mode, owner, group) = (found.permissions().mode(), found.uid(), found.gid());
+        Ok(Self { mode, owner, group, lists: lists.collect() })
+    }
+
+    /// Gives it to a file or folder. The owner stays another one if this user may not give files away;
+    /// that file never runs with the rights of its owner then.
+    pub(crate) fn give_to(&self, new: &File) -> io::Result<()> {
+        let is_given = fchown(new, Some(self.owner), Some(self.group)).is_ok();
+        let mode = if is_given { self.mode } else { self.mode & 0o777 };
+        new.set_permissions(Permissions::from_mode(mode))?;
+        self.lists.iter().try_for_each(|(name, list)| set_list(new, name, list))
+    }
+
+    /// Lets nobody use a folder who could not use the one that it will replace. Its owner may write
+    /// there.
+    pub(crate) fn guard(&self, folder: &Path) -> io::Result<()> {
+        fs::set_permissions(folder, Permissions::from_mode(self.mode & 0o777 | 0o700))
+    }
+}
+
+/// An access control list; `None` if there is none, or if the file system has none.
+#[cfg(target_os = "linux")]
+fn list_of(path: &Path, name: &str) -> Option<Vec<u8>> {
+    let mut list = vec![0; 1 << 16]; // the kernel stores no more
+    let len = rustix::fs::getxattr(path, name, &mut list[..]).ok()?;
+    list.truncate(len);
+    Some(list)
+}
+
+#[cfg(target_os = "linux")]
+fn set_list(new: &File, name: &str, list: &[u8]) -> io::Result<()> {
+    Ok(rustix::fs::fsetxattr(new, name, list, rustix::fs::XattrFlags::empty())?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn list_of(_: &Path, _: &str) -> Option<Vec<u8>> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set_list(_: &File, _: &str, _: &[u8]) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_and_a_file_get_the_mode_of_others() {
+        let root = tempfile::tempdir().unwrap();
+        let [old, new] = ["old", "new"].map(|name| root.path().join(name));
+        for mode in [0o600, 0o640, 0o444] {
+            fs::write(&old, "").unwrap();
+            fs::set_permissions(&old, Permissions::from_mode(mode)).unwrap();
+            let access = Access::of(&old).unwrap();
+            access.give_to(&File::create(&new).unwrap()).unwrap();
+            assert_eq!(Access::of(&new).unwrap(), access);
+            fs::remove_file(&old).unwrap();
+            fs::remove_file(&new).unwrap();
+        }
+        fs::set_permissions(root.path(), Permissions::from_mode(0o750)).unwrap();
+        let access = Access::of(root.path()).unwrap();
+        fs::create_dir(&new).unwrap();
+        access.guard(&new).unwrap();
+        access.give_to(&File::open(&new).unwrap()).unwrap();
+        assert_eq!(Access::of(&new).unwrap(), access);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_access_control_list_stays() {
+        // Version 2; the owner may read and write, user 1000 too, the group and others may not.
+        let entries: [(u16, u16, u32); 5] =
+            [(1, 6, !0), (2, 6, 1000), (4, 0, !0), (0x10, 6, !0), (0x20, 0, !0)];
+        let mut list = 2_u32.to_le_bytes().to_vec();
+        for (tag, permissions, id) in entries {
+            list.extend([tag.to_le_bytes(), permissions.to_le_bytes()].concat());
+            list.extend(id.to_le_bytes());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
+        let file = File::create(&old).unwrap();
+        if let Err(error) = set_list(&file, LISTS[0], &list) {
+            assert_eq!(error.kind(), io::ErrorKind::Unsupported); // a file system without lists
+            return;
+        }
+        let access = Access::of(&old).unwrap();
+        assert_eq!(access.lists, [(LISTS[0], list)]);
+        access.give_to(&File::create(&new).unwrap()).unwrap();
+        assert_eq!(Access::of(&new).unwrap(), access);
+    }
+}
