@@ -118,6 +118,35 @@ fn keys_of_any_bytes_are_printed_and_typed_without_doubt() {
     let expression = r#""a\tb" | "c\"d" | "" | "a:b""#;
     assert_eq!(work.set_args(&["eval", expression, "t.sets"]).quiet(), "1\n2\n3\n6\n");
     assert_eq!(work.set("keys-of t.sets", "6\n9\n").code, Some(1));
+    // As in other commands that look values up, a line has one.
+    work.set("keys-of t.sets --ranges", "1-9\n")
+        .refused("-:1: byte 1: expected the end of the line");
+}
+
+#[test]
+fn one_set_of_a_file_is_verified_with_the_checksums_of_the_file() {
+    let work = Workspace::new();
+    let far = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1;
+    let rows =
+        (0..60_000).map(|i| "far,".to_owned() + &far(i).to_string() + "\n").collect::<String>();
+    let name = "group --key 1 --column 2 -o t.sets";
+    work.set(name, &format!("a,3\na,10\n{rows}near,7\n")).quiet();
+    let whole = std::fs::read(work.file("t.sets")).unwrap();
+    let verified = |at: Option<usize>| {
+        let mut bytes = whole.clone();
+        if let Some(at) = at {
+            bytes[at] ^= 1;
+        }
+        work.write("t.sets", bytes);
+        ["a", "far", "near"].map(|key| work.set(&format!("verify t.sets:{key}"), "").code)
+    };
+    assert_eq!(verified(None), [Some(0); 3]);
+    // The first and the last block of the sets; `far` lies in several.
+    let [first, last] = [16 + 4096, whole.len() / 2];
+    assert_eq!(verified(Some(first)), [Some(2), Some(2), Some(0)]);
+    assert_eq!(verified(Some(last)), [Some(0), Some(2), Some(0)]);
+    work.set("convert t.sets:far -o x.bits", "").refused("the checksum of the block");
+    assert_eq!(verified(None), [Some(0); 3]);
 }
 
 #[test]

@@ -17,6 +17,14 @@ fn workspace() -> Workspace {
 }
 
 #[test]
+fn what_needs_a_file_says_so() {
+    let work = Workspace::new();
+    for line in ["convert -", "identify -"] {
+        work.set(line, "1\n").refused("reads files, not standard input");
+    }
+}
+
+#[test]
 fn membership_is_told_by_words_and_by_the_exit_status() {
     let work = workspace();
     for (line, input, expected, code) in [

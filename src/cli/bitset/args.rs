@@ -32,7 +32,8 @@ Examples:
 
 A SET is a .bits file, a folder of them that --parts made, a portable roaring
 file of 32 or 64 bits, or a text file of numbers; `-` is standard input, which
-may be any of these files. Exit status: 0 done or yes, 1 no, 2 an error.";
+may be any of these files, but not for `convert` and `identify`. Exit status:
+0 done or yes, 1 no, 2 an error.";
 
 /// What the user typed.
 #[derive(Debug, clap::Parser)]

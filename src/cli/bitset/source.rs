@@ -203,6 +203,15 @@ impl Source {
         self.find(path)?.set(path)
     }
 
+    /// Opens a set file, or sorts a file of numbers, each on a line of its own: values that are looked
+    /// up one by one.
+    pub(super) fn open_values(&self, path: &Path) -> Result<SetFile> {
+        let single = Format::text_in(self.notation().output().without_ranges());
+        let is_text = self.numbers.format.from.is_none_or(Format::is_text);
+        let sort = if is_text { self.sort().from_format(single) } else { self.sort() };
+        sort.find(path)?.set(path)
+    }
+
     /// Opens a set file, or finds numbers that are not sorted yet.
     pub(super) fn find(&self, path: &Path) -> Result<Found> {
         self.sort().find(path)

@@ -4,6 +4,7 @@ use super::{Damage, HEADER_BYTES, Section};
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use byteorder::{ByteOrder, LittleEndian};
+use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// 2 to this power is the number of bytes that share a checksum.
@@ -25,7 +26,22 @@ pub(crate) fn verify_checksums(
     damaged: impl Fn(Damage) -> Error,
     progress: &Progress,
 ) -> Result<()> {
-    for (offset, sum, block) in checked_blocks(file, checksums).map_err(&damaged)? {
+    verify_blocks(file, checksums, 0..u64::MAX, damaged, progress)
+}
+
+/// The same for the blocks in which bytes of the range `of` the file lie.
+pub(crate) fn verify_blocks(
+    file: &[u8],
+    checksums: Section,
+    of: Range<u64>,
+    damaged: impl Fn(Damage) -> Error,
+    progress: &Progress,
+) -> Result<()> {
+    let blocks = checked_blocks(file, checksums).map_err(&damaged)?;
+    let touched = blocks
+        .skip_while(|(offset, _, block)| offset.saturating_add(block.len() as u64) <= of.start)
+        .take_while(|(offset, ..)| *offset < of.end);
+    for (offset, sum, block) in touched {
         Error::if_cancelled(progress)?;
         if LittleEndian::read_u64(sum) != xxh3_64(block) {
             let what = "the checksum of the block that begins here is wrong";

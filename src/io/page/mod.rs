@@ -4,7 +4,7 @@
 
 mod checksums;
 
-pub(crate) use checksums::{BLOCK_LOG, blocks, verify_checksums};
+pub(crate) use checksums::{BLOCK_LOG, blocks, verify_blocks, verify_checksums};
 
 use crate::error::Error;
 use byteorder::{ByteOrder, LittleEndian};

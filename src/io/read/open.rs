@@ -345,6 +345,9 @@ impl Opened {
 
 /// Maps the file at `path`.
 pub(crate) fn map(path: &Path) -> Result<Map> {
+    if path == Path::new("-") {
+        return Err(Error::usage("this command reads files, not standard input: name a file"));
+    }
     let file = File::open(path).map_err(Error::io("open", path))?;
     let metadata = file.metadata().map_err(Error::io("read", path))?;
     if metadata.is_dir() {

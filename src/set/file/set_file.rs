@@ -2,7 +2,7 @@
 
 use super::header::{CARDINALITY_AT, Header, MAGIC, Representation};
 use crate::error::{Error, FolderFault, Result};
-use crate::io::page::{self, Section, damaged, verify_checksums};
+use crate::io::page::{self, Section, damaged, verify_blocks, verify_checksums};
 use crate::io::read::{check_whole, map};
 use crate::kernel::sys::{LOST, Map, map_file, maps_are_guarded};
 use crate::progress::{Phase, Progress};
@@ -72,12 +72,14 @@ enum Content {
     Folder(Folder),
 }
 
-/// The place of a set in a `.sets` file, and its entry in the directory.
+/// The place of a set in a `.sets` file, and its entry in the directory; and the place of the
+/// checksums of that file.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
     pub(crate) place: Range<usize>,
     pub(crate) representation: Representation,
     pub(crate) cardinality: u64,
+    pub(crate) checksums: Section,
 }
 
 /// The sections of a `.bits` file that make up its set, and the base of a plain bitmap.
@@ -488,12 +490,22 @@ impl SetFile {
     }
 
     fn verify_content(&self, progress: &Progress) -> Result<()> {
-        if let Content::Bits(header) = &self.content {
-            verify_checksums(&self.map, header.checksums, damaged(&self.path), progress)?;
+        match &self.content {
+            Content::Bits(header) => {
+                verify_checksums(&self.map, header.checksums, damaged(&self.path), progress)?;
+            }
+            Content::Keyed(Member { place, checksums, .. }) => {
+                let place = place.start as u64..place.end as u64;
+                verify_blocks(&self.map, *checksums, place, damaged(&self.path), progress)?;
+            }
+            Content::Folder(folder) => return folder.verify(&self.path, progress),
+            Content::Roaring { .. } | Content::Treemap { .. } => {}
         }
-        if let Content::Folder(folder) = &self.content {
-            return folder.verify(&self.path, progress);
-        }
+        self.verify_values(progress)
+    }
+
+    /// Reads the values and their facts, and no checksums; those of a folder are left to its parts.
+    pub(in crate::set) fn verify_values(&self, progress: &Progress) -> Result<()> {
         match self.view().0 {
             Shape::Sparse(sparse) => return self.verify_groups(sparse, progress),
             Shape::Runs(runs) => return self.verify_runs(runs, progress),

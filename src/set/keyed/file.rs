@@ -200,8 +200,9 @@ impl KeyedSets {
     /// If there are not so many sets, or the directory or the set is damaged.
     pub fn set(&self, index: usize) -> Result<SetFile> {
         let Found { key, place, entry } = self.found(index)?;
+        let Entry { representation, cardinality, .. } = entry;
         let member =
-            Member { place, representation: entry.representation, cardinality: entry.cardinality };
+            Member { place, representation, cardinality, checksums: self.header.checksums };
         SetFile::from_member(Arc::clone(&self.map), self.name_of(key), member)
     }
 
@@ -340,7 +341,7 @@ impl KeyedSets {
                 return Err(self.damaged(Damage { offset: self.header.keys.offset, what }));
             }
             before = Some(found.key);
-            self.set(index)?.verify_with(progress)?;
+            self.after(self.set(index)?.verify_values(progress))?;
         }
         Ok(())
     }
