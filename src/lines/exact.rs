@@ -54,6 +54,8 @@ impl LineSet {
 
     /// Removes all lines and frees their memory.
     pub(super) fn clear(&mut self) -> Result<()> {
+        // Freed first: `ulimit -v` counts both arenas.
+        (self.arena, self.table) = (pages(0)?, pages(0)?);
         *self = Self { seed: self.seed, ..Self::new(self.budget_bytes as u64)? };
         Ok(())
     }

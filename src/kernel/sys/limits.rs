@@ -30,6 +30,9 @@ const UNKNOWN_MEMORY: u64 = 2 << 30;
 /// Several parts of a command ask one after the other, and each question reads some twenty files.
 const FRESH: Duration = Duration::from_millis(50);
 
+/// What the allocator of GNU reserves for each thread that allocates.
+const ARENA_BYTES: u64 = 64 << 20;
+
 impl Machine {
     /// Asks the operating system, or repeats its answer if that is less than 50 ms old.
     #[must_use]
@@ -55,6 +58,8 @@ impl Machine {
         let reservable = reservable.unwrap_or(u64::MAX);
         let memory_bytes = group.map_or(total, |(limit, _)| limit.min(total)).min(reservable);
         let free = group.map_or(available, |(limit, used)| limit.saturating_sub(used));
+        let for_threads = (threads as u64).saturating_mul(ARENA_BYTES);
+        let reservable = reservable.saturating_sub(reserved_bytes()).saturating_sub(for_threads);
         Self { threads, memory_bytes, available_bytes: available.min(free).min(reservable) }
     }
 
@@ -64,6 +69,13 @@ impl Machine {
     pub fn default_memory_limit(&self) -> u64 {
         (self.available_bytes / 2).max(64 << 20)
     }
+}
+
+/// Memory that this process has reserved; 0 if the system does not tell, as only Linux does.
+fn reserved_bytes() -> u64 {
+    let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split(' ').next().and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0).saturating_mul(rustix::param::page_size() as u64)
 }
 
 /// The value of the line `Name:   1234 kB`, in bytes.
