@@ -248,11 +248,14 @@ fn plans_are_made_for_anything() {
     let common = work.set("bloom plan --common -n 50e9 --line-bytes 64 --mem 1G", "").quiet();
     assert!(common.contains("about 50000000000 and 50000000000 lines"), "{common}");
     work.write("a", "x\n");
+    let before = work.read("a");
     let explained = work.set("bloom common a a --explain", "").quiet();
     assert!(explained.starts_with("files     2 B and 2 B, about 2 and 2 lines\n"), "{explained}");
     // What is packed is counted unpacked.
     work.write("b", numbered("", 1000));
     work.set("bloom dedup b -o b.gz", "").quiet();
+    let kept = work.set("bloom common a a --explain -o a", "");
+    assert_eq!((&kept.out, work.read("a")), (&explained, before));
     let explained = work.set("bloom common b b.gz --explain", "").quiet();
     assert!(explained.contains("about 1001 and 1000 lines\n"), "{explained}");
 }

@@ -6,7 +6,13 @@ use std::process::Command;
 #[test]
 fn options_of_gnu_sort_are_taken_or_answered() {
     let work = Workspace::new();
-    for line in ["-nu -S 2G", "-s -u", "--sort=numeric --unique", "--numeric-sort --stable -u"] {
+    for line in [
+        "-nu -S 2G",
+        "-s -u",
+        "--sort=numeric --unique",
+        "--numeric-sort --stable -u",
+        "-nn -u -n -u -s -s",
+    ] {
         assert_eq!(work.run_with(line, b"10\n9\n9\n").quiet(), "9\n10\n", "{line}");
     }
     for (line, advice) in [

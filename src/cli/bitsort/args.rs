@@ -48,11 +48,11 @@ pub(super) struct SortArgs {
     pub(super) output: Option<PathBuf>,
 
     /// Write each value once
-    #[arg(short, long)]
+    #[arg(short, long, overrides_with = "unique")]
     pub(super) unique: bool,
 
     /// Write the largest value first
-    #[arg(short, long)]
+    #[arg(short, long, overrides_with = "reverse")]
     pub(super) reverse: bool,
 
     #[command(flatten)]

@@ -6,11 +6,11 @@ use clap::error::{ContextKind, ContextValue};
 #[derive(Debug, clap::Args)]
 pub(super) struct GnuArgs {
     /// Taken for the sake of scripts: the order is always numeric
-    #[arg(short, long)]
+    #[arg(short, long, overrides_with = "numeric_sort")]
     numeric_sort: bool,
 
     /// Taken for the sake of scripts: equal numbers cannot be told apart
-    #[arg(short, long)]
+    #[arg(short, long, overrides_with = "stable")]
     stable: bool,
 
     /// Taken for the sake of scripts: the order is always numeric

@@ -6,6 +6,7 @@ use crate::bloom::parquet::ParquetFilter;
 use crate::bloom::{Blocked, Builder, Filter, FilterFile, Opened, Plain, Standard};
 use crate::cli::bitset::{Answer, Source, or_stdin};
 use crate::cli::columns::typed_column;
+use crate::cli::stdout::print;
 use crate::error::{Error, Result};
 use crate::io::read::map;
 use crate::io::table::TableFormat;
@@ -220,14 +221,13 @@ pub(super) fn common(
     target: &TargetArgs,
 ) -> Result<()> {
     let tools = tools(source, lines);
+    if how == How::Explain {
+        let facts = tools.common_lines(files, rate)?.facts();
+        return print(plan::explain_common(facts, rate, source.memory())?);
+    }
     let mut out = Out::open(source, target)?;
     let _bar = source.bar(target.output.is_some());
     let common = tools.common_lines(files, rate)?;
-    if how == How::Explain {
-        let explained = plan::explain_common(common.facts(), rate, source.memory())?;
-        out.write(explained.as_bytes())?;
-        return out.commit(source);
-    }
     let (mut count, terminator) = (0, tools.job().rules.terminator);
     common.run(|lines| {
         // The lines are keys already, without carriage returns.
