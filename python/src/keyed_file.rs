@@ -122,6 +122,22 @@ impl KeyedSets {
         slf.py().import("_collections_abc")?.call_method1("ItemsView", (slf,))
     }
 
+    /// Whether another mapping has the same keys, as bytes, and equal sets.
+    fn __eq__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        // By name: the launcher of the programs has no functions for these.
+        let builtins = py.import("builtins")?;
+        let mapping = py.import("collections.abc")?.getattr("Mapping")?;
+        if !builtins.call_method1("isinstance", (other, mapping))?.is_truthy()? {
+            return Ok(py.NotImplemented().into_bound(py));
+        }
+        let ours = builtins.call_method1("dict", (slf,))?;
+        ours.call_method1("__eq__", (builtins.call_method1("dict", (other,))?,))
+    }
+
     /// Number of values of a key's set, as the file says; it does not read the set.
     fn cardinality(&self, key: &Bound<'_, PyAny>) -> PyResult<u64> {
         self.found(key, |index| self.0.cardinality(index))?.ok_or_else(|| missing(key))

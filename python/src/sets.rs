@@ -303,10 +303,10 @@ impl AbstractBitSet {
             return Err(wrong_type("unhashable type: 'BitSet'; a FrozenBitSet has a hash"));
         }
         let this = slf.get();
-        if let Some(hash) = this.hash.get() {
-            return Ok(*hash);
-        }
         let source = this.source(slf.py())?;
+        if let Some(hash) = this.hash.get() {
+            return source.check().map(|()| *hash);
+        }
         let hash = in_pieces(slf.py(), source.len(), |progress| hash_of(&source, progress))?;
         Ok(*this.hash.get_or_init(|| hash))
     }

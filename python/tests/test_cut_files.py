@@ -78,6 +78,7 @@ ids = bs.open(path)
 assert 3 in ids or 0 in ids
 iterator = iter(ids)
 next(iterator)
+hash(ids)  # it is kept, and no answer later
 cut(file)
 """ + ALL + """
 for index, question in enumerate(questions):

@@ -43,8 +43,9 @@ def test_a_file_is_mapped(tmp_path):
         assert (ids.kind, ids.representation) in [("bits", "roaring"), ("bits", "dense")]
         assert ids.file_bytes == path.stat().st_size
         ids.verify()
+        assert hash(ids) == hash(frozenset(range(100)))
         iterator = iter(ids)
-    for question in (lambda: 5 in ids, lambda: len(ids), lambda: ids | {1}, ids.verify, ids.values):
+    for question in (lambda: 5 in ids, lambda: len(ids), lambda: ids | {1}, ids.verify, ids.values, lambda: hash(ids)):
         with pytest.raises(ValueError, match="closed"):
             question()
     assert list(iterator) == list(range(100)), "an iterator has the file for itself"

@@ -35,6 +35,9 @@ def test_a_file_of_sets_is_a_mapping(sets):
     assert "3 sets" in repr(sets)
     assert isinstance(sets, Mapping) and [len(ids) for ids in sets.values()] == [2, 2, 1]
     assert {key: set(ids) for key, ids in sets.items()}[b"sport"] == {7, 35}
+    assert sets == bs.open_sets(sets.path) == dict(sets) and sets != {} and sets != 7
+    assert sets == {b"sport": {7, 35}, b"tokyo": {7, 40}, "木".encode(): {1}}
+    assert sets != {b"sport": {7, 35}, b"tokyo": {7, 40}, "木".encode(): {2}}
     sets.verify()
     assert pickle.loads(pickle.dumps(sets))["sport"] == {7, 35}
 
