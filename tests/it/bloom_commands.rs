@@ -255,7 +255,8 @@ fn plans_are_made_for_anything() {
     work.write("b", numbered("", 1000));
     work.set("bloom dedup b -o b.gz", "").quiet();
     let kept = work.set("bloom common a a --explain -o a", "");
-    assert_eq!((&kept.out, work.read("a")), (&explained, before));
+    assert!(kept.out.starts_with("files     2 B and 2 B, "), "{kept:?}");
+    assert_eq!(work.read("a"), before);
     let explained = work.set("bloom common b b.gz --explain", "").quiet();
     assert!(explained.contains("about 1001 and 1000 lines\n"), "{explained}");
 }

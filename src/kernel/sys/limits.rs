@@ -58,8 +58,10 @@ impl Machine {
         let reservable = reservable.unwrap_or(u64::MAX);
         let memory_bytes = group.map_or(total, |(limit, _)| limit.min(total)).min(reservable);
         let free = group.map_or(available, |(limit, used)| limit.saturating_sub(used));
-        let for_threads = (threads as u64).saturating_mul(ARENA_BYTES);
-        let reservable = reservable.saturating_sub(reserved_bytes()).saturating_sub(for_threads);
+        let reservable = reservable.saturating_sub(reserved_bytes());
+        // With many processors and a small limit, not each gets a thread.
+        let for_threads = (threads as u64).saturating_mul(ARENA_BYTES).min(reservable / 2);
+        let reservable = reservable - for_threads;
         Self { threads, memory_bytes, available_bytes: available.min(free).min(reservable) }
     }
 
