@@ -200,7 +200,8 @@ struct KeyFinder<'s> {
     sets: &'s KeyedSets,
     /// Keys that may be held at once.
     most: usize,
-    /// Ids that are looked up together; fewer as soon as they have too many keys.
+    /// Ids that are looked up together: half as many if they have too many keys, and twice as many
+    /// after some that have few.
     at_once: usize,
 }
 
@@ -218,6 +219,9 @@ impl KeyFinder<'_> {
                 self.at_once = some.len() / 2;
                 continue;
             };
+            if found.iter().map(Vec::len).sum::<usize>() <= self.most / 4 {
+                self.at_once = self.at_once.saturating_mul(2);
+            }
             some.iter().zip(found).try_for_each(|(id, keys)| visit(*id, &keys))?;
             ids = rest;
         }
@@ -251,6 +255,15 @@ mod tests {
             assert_eq!(asked, ids);
             assert_eq!(found, expected);
             assert_eq!(finder.at_once < 40, most < 1000);
+            // One id with many keys does not slow down those behind it.
+            finder.at_once = 1;
+            finder
+                .each(&[0; 1000], |_, keys| {
+                    assert!(keys.is_empty());
+                    Ok(())
+                })
+                .unwrap();
+            assert!(finder.at_once > 100);
         }
     }
 }

@@ -16,6 +16,10 @@ const HELD: usize = if cfg!(test) { 1 << 6 } else { 1 << 18 };
 /// is searched for each key.
 const MANY: usize = 8;
 
+/// If so few keys have too many lines, each is looked up on its own: halves would read most lines of
+/// a frequent key again and again.
+const ALONE: usize = if cfg!(test) { 4 } else { 1 << 10 };
+
 /// The lines of some keys.
 struct Together<'i> {
     /// For each key its number; equal keys have the same one.
@@ -71,6 +75,8 @@ impl BlockIndex {
                     let same = found.lines[start..].iter().take_while(|(of, _)| *of == number);
                     same.into_iter().try_for_each(|(_, line)| visit(place, line))?;
                 }
+            } else if part.len() <= ALONE {
+                parts.extend(part.map(|place| place..place + 1).rev());
             } else {
                 let middle = usize::midpoint(part.start, part.end);
                 parts.extend([middle..part.end, part.start..middle]);
