@@ -160,9 +160,9 @@ pub(super) fn keys_of(source: &Source, path: &Path, values: &[String]) -> Result
     }
     let mut all = true;
     let mut out = buffered()?;
-    let mut finder = KeyFinder { sets: &sets, most: most_keys(source), at_once: SOME };
+    let most = most_keys(source);
     let mut answer = |ids: &[u64]| -> Result<()> {
-        finder.each(ids, |id, keys| {
+        each_with_keys(&sets, most, ids, |id, keys| {
             source.check()?;
             all &= !keys.is_empty();
             let id = source.notation().text(id)?;
@@ -195,38 +195,30 @@ fn most_keys(source: &Source) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<&[u8]>()
 }
 
-/// Finds the keys of ids, of as many at once as memory allows.
-struct KeyFinder<'s> {
-    sets: &'s KeyedSets,
-    /// Keys that may be held at once.
+/// Calls `visit` with each id and its keys, in the order of the ids. If these are more than `most`
+/// keys, it counts them first, and then takes so many ids at a time that they have fewer, or one.
+fn each_with_keys(
+    sets: &KeyedSets,
     most: usize,
-    /// Ids that are looked up together: half as many if they have too many keys, and twice as many
-    /// after some that have few.
-    at_once: usize,
-}
-
-impl KeyFinder<'_> {
-    /// Calls `visit` with each id and its keys, in the order of the ids.
-    fn each(
-        &mut self,
-        mut ids: &[u64],
-        mut visit: impl FnMut(u64, &[&[u8]]) -> Result<()>,
-    ) -> Result<()> {
-        while !ids.is_empty() {
-            let (some, rest) = ids.split_at(self.at_once.min(ids.len()));
-            let most = if some.len() == 1 { usize::MAX } else { self.most };
-            let Some(found) = self.sets.keys_of_at_most(most, some)? else {
-                self.at_once = some.len() / 2;
-                continue;
-            };
-            if found.iter().map(Vec::len).sum::<usize>() <= self.most / 4 {
-                self.at_once = self.at_once.saturating_mul(2);
-            }
-            some.iter().zip(found).try_for_each(|(id, keys)| visit(*id, &keys))?;
-            ids = rest;
-        }
-        Ok(())
+    ids: &[u64],
+    mut visit: impl FnMut(u64, &[&[u8]]) -> Result<()>,
+) -> Result<()> {
+    let mut tell = |ids: &[u64], keys: Vec<Vec<&[u8]>>| {
+        ids.iter().zip(keys).try_for_each(|(id, keys)| visit(*id, &keys))
+    };
+    if let Some(keys) = sets.keys_of_at_most(most, ids)? {
+        return tell(ids, keys);
     }
+    let counts = sets.key_counts(ids)?;
+    let (mut start, mut held) = (0, 0_usize);
+    for (end, count) in counts.iter().enumerate() {
+        held += count;
+        if held > most && end > start {
+            tell(&ids[start..end], sets.keys_of(&ids[start..end])?)?;
+            (start, held) = (end, *count);
+        }
+    }
+    tell(&ids[start..], sets.keys_of(&ids[start..])?)
 }
 
 #[cfg(test)]
@@ -235,7 +227,7 @@ mod tests {
     use crate::lines::Group;
 
     #[test]
-    fn keys_are_found_for_fewer_ids_at_once_if_they_are_too_many() {
+    fn keys_are_found_for_fewer_ids_at_a_time_if_they_are_too_many() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tags.sets");
         let pairs = (0..40_u64).flat_map(|id| (0..id % 7).map(move |key| (key.to_string(), id)));
@@ -244,9 +236,9 @@ mod tests {
         let ids: Vec<u64> = (0..40).rev().collect();
         let expected = sets.keys_of(&ids).unwrap();
         for most in [0, 1, 6, 20, 1000] {
-            let mut finder = KeyFinder { sets: &sets, most, at_once: 1 << 16 };
+            assert_eq!(sets.keys_of_at_most(most, &ids).unwrap().is_some(), most == 1000);
             let (mut found, mut asked) = (Vec::new(), Vec::new());
-            let all = finder.each(&ids, |id, keys| {
+            let all = each_with_keys(&sets, most, &ids, |id, keys| {
                 asked.push(id);
                 found.push(keys.iter().map(|key| key.to_vec()).collect::<Vec<_>>());
                 Ok(())
@@ -254,16 +246,8 @@ mod tests {
             all.unwrap();
             assert_eq!(asked, ids);
             assert_eq!(found, expected);
-            assert_eq!(finder.at_once < 40, most < 1000);
-            // One id with many keys does not slow down those behind it.
-            finder.at_once = 1;
-            finder
-                .each(&[0; 1000], |_, keys| {
-                    assert!(keys.is_empty());
-                    Ok(())
-                })
-                .unwrap();
-            assert!(finder.at_once > 100);
         }
+        let counts: Vec<_> = expected.iter().map(Vec::len).collect();
+        assert_eq!(sets.key_counts(&ids).unwrap(), counts);
     }
 }

@@ -284,36 +284,58 @@ impl KeyedSets {
         most: usize,
         ids: &[u64],
     ) -> Result<Option<Vec<Vec<&[u8]>>>> {
-        let (mut keys, mut has) = (vec![Vec::new(); ids.len()], vec![false; ids.len()]);
+        let (mut keys, mut total) = (vec![Vec::new(); ids.len()], 0);
+        let is_whole = self.each_key_of(ids, |place, key| {
+            keys.get_mut(place).into_iter().for_each(|keys| keys.push(key));
+            total += 1;
+            total <= most
+        })?;
+        Ok(is_whole.then_some(keys))
+    }
+
+    /// For each of `ids`, the number of the sets that have it.
+    #[cfg(feature = "cli")]
+    pub(crate) fn key_counts(&self, ids: &[u64]) -> Result<Vec<usize>> {
+        let mut counts = vec![0; ids.len()];
+        self.each_key_of(ids, |place, _| {
+            counts.get_mut(place).into_iter().for_each(|count| *count += 1);
+            true
+        })?;
+        Ok(counts)
+    }
+
+    /// Calls `visit` with the place of an id among `ids` and the key of a set that has it, for all
+    /// sets in their order, until it returns false; gives whether it never did.
+    fn each_key_of<'s>(
+        &'s self,
+        ids: &[u64],
+        mut visit: impl FnMut(usize, &'s [u8]) -> bool,
+    ) -> Result<bool> {
+        let mut has = vec![false; ids.len()];
         let mut ascending: Vec<(u64, usize)> = ids.iter().copied().zip(0..).collect();
         ascending.sort_unstable();
-        let mut total = 0;
         for index in 0..self.len() {
             let found = self.found(index)?;
             let damaged = |damage| self.damaged_in(&found, damage);
             let set = self.body(&found).view().map_err(damaged)?;
-            let mut add = |keys: &mut Vec<_>| {
-                keys.push(found.key);
-                total += 1;
-            };
+            let mut goes_on = true;
             if set.len().map_err(damaged)? < ids.len() as u64 {
                 for value in set {
                     let value = value.map_err(damaged)?;
                     let from = ascending.partition_point(|&(id, _)| id < value);
-                    let rest = ascending.iter().skip(from);
-                    for &(_, place) in rest.take_while(|&&(id, _)| id == value) {
-                        keys.get_mut(place).into_iter().for_each(&mut add);
-                    }
+                    let same = ascending.iter().skip(from).take_while(|&&(id, _)| id == value);
+                    same.for_each(|&(_, place)| goes_on &= visit(place, found.key));
                 }
             } else {
                 set.contains_many(ids, &mut has).map_err(damaged)?;
-                keys.iter_mut().zip(&has).filter(|(_, has)| **has).for_each(|(keys, _)| add(keys));
+                let found_at = has.iter().zip(0..).filter(|(has, _)| **has);
+                found_at.for_each(|(_, place)| goes_on &= visit(place, found.key));
             }
-            if total > most {
-                return Ok(None);
+            if !goes_on {
+                return Ok(false);
             }
         }
-        self.after(Ok(Some(keys)))
+        self.after(Ok(true))
     }
 
     /// Reads the whole file: checksums, the order of the keys, and every set as
