@@ -160,7 +160,7 @@ pub(super) fn keys_of(source: &Source, path: &Path, values: &[String]) -> Result
     }
     let mut all = true;
     let mut out = buffered()?;
-    let most = most_keys(source);
+    let most = source.memory().keys_of_sets();
     let mut answer = |ids: &[u64]| -> Result<()> {
         each_with_keys(&sets, most, ids, |id, keys| {
             source.check()?;
@@ -187,12 +187,6 @@ pub(super) fn keys_of(source: &Source, path: &Path, values: &[String]) -> Result
     }
     out.flush().map_err(Error::io("write", "-"))?;
     Ok(all.into())
-}
-
-/// Keys that a command holds at once: an eighth of its memory, because lists grow by doubling.
-fn most_keys(source: &Source) -> usize {
-    let bytes = source.memory().bytes() / 8;
-    usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<&[u8]>()
 }
 
 /// Calls `visit` with each id and its keys, in the order of the ids. If these are more than `most`

@@ -6,7 +6,9 @@ use crate::cli::columns::Byte;
 use crate::cli::stats::StatsFormat;
 use crate::cli::stdout::{buffered, print, print_line};
 use crate::error::{Error, Result};
-use crate::lines::index::{BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of};
+use crate::lines::index::{
+    BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of, rows,
+};
 use crate::size::ByteSize;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -186,7 +188,7 @@ fn get(source: &Source, args: &GetArgs) -> Result<Answer> {
     };
     if args.keys.is_empty() {
         source.line_tools().job().each(vec!["-".into()], |lines| {
-            let mut keys = lines.split_inclusive(|&byte| byte == b'\n').map(key_in);
+            let mut keys = rows(lines).map(|(key, _)| key);
             loop {
                 let next: Vec<_> = keys.by_ref().take(KEYS_AT_ONCE).collect();
                 if next.is_empty() {
@@ -218,12 +220,6 @@ fn get(source: &Source, args: &GetArgs) -> Result<Answer> {
     }
     source.progress().read(total.read_bytes);
     Ok((found == keys).into())
-}
-
-/// A line without its end.
-fn key_in(line: &[u8]) -> &[u8] {
-    let key = line.strip_suffix(b"\n").unwrap_or(line);
-    key.strip_suffix(b"\r").unwrap_or(key)
 }
 
 fn summary(total: &LookupReport, keys: u64, found: u64) -> String {

@@ -18,12 +18,18 @@ pub(crate) struct Access {
 const LISTS: [&str; 2] = ["system.posix_acl_access", "system.posix_acl_default"];
 
 impl Access {
-    /// That of `path`; links are followed.
-    pub(crate) fn of(path: &Path) -> io::Result<Self> {
-        let found = fs::metadata(path)?;
-        let lists = LISTS.into_iter().filter_map(|name| Some((name, list_of(path, name)?)));
+    /// That of `path`, if there is such a file; links are followed.
+    pub(crate) fn of(path: &Path) -> io::Result<Option<Self>> {
+        let found = match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            found => found?,
+        };
+        let mut lists = Vec::new();
+        for name in LISTS {
+            lists.extend(list_of(path, name)?.map(|list| (name, list)));
+        }
         let (mode, owner, group) = (found.permissions().mode(), found.uid(), found.gid());
-        Ok(Self { mode, owner, group, lists: lists.collect() })
+        Ok(Some(Self { mode, owner, group, lists }))
     }
 
     /// Gives it to a file or folder. The owner stays another one if this user may not give files away;
@@ -44,11 +50,15 @@ impl Access {
 
 /// An access control list; `None` if there is none, or if the file system has none.
 #[cfg(target_os = "linux")]
-fn list_of(path: &Path, name: &str) -> Option<Vec<u8>> {
+fn list_of(path: &Path, name: &str) -> io::Result<Option<Vec<u8>>> {
+    use rustix::io::Errno;
     let mut list = vec![0; 1 << 16]; // the kernel stores no more
-    let len = rustix::fs::getxattr(path, name, &mut list[..]).ok()?;
-    list.truncate(len);
-    Some(list)
+    match rustix::fs::getxattr(path, name, &mut list[..]) {
+        Ok(len) => list.truncate(len),
+        Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(Some(list))
 }
 
 #[cfg(target_os = "linux")]
@@ -57,8 +67,8 @@ fn set_list(new: &File, name: &str, list: &[u8]) -> io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn list_of(_: &Path, _: &str) -> Option<Vec<u8>> {
-    None
+fn list_of(_: &Path, _: &str) -> io::Result<Option<Vec<u8>>> {
+    Ok(None)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -77,18 +87,19 @@ mod tests {
         for mode in [0o600, 0o640, 0o444] {
             fs::write(&old, "").unwrap();
             fs::set_permissions(&old, Permissions::from_mode(mode)).unwrap();
-            let access = Access::of(&old).unwrap();
+            let access = Access::of(&old).unwrap().unwrap();
             access.give_to(&File::create(&new).unwrap()).unwrap();
-            assert_eq!(Access::of(&new).unwrap(), access);
+            assert_eq!(Access::of(&new).unwrap(), Some(access));
             fs::remove_file(&old).unwrap();
             fs::remove_file(&new).unwrap();
         }
+        assert_eq!(Access::of(&old).unwrap(), None);
         fs::set_permissions(root.path(), Permissions::from_mode(0o750)).unwrap();
-        let access = Access::of(root.path()).unwrap();
+        let access = Access::of(root.path()).unwrap().unwrap();
         fs::create_dir(&new).unwrap();
         access.guard(&new).unwrap();
         access.give_to(&File::open(&new).unwrap()).unwrap();
-        assert_eq!(Access::of(&new).unwrap(), access);
+        assert_eq!(Access::of(&new).unwrap(), Some(access));
     }
 
     #[cfg(target_os = "linux")]
@@ -109,9 +120,9 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::Unsupported); // a file system without lists
             return;
         }
-        let access = Access::of(&old).unwrap();
+        let access = Access::of(&old).unwrap().unwrap();
         assert_eq!(access.lists, [(LISTS[0], list)]);
         access.give_to(&File::create(&new).unwrap()).unwrap();
-        assert_eq!(Access::of(&new).unwrap(), access);
+        assert_eq!(Access::of(&new).unwrap(), Some(access));
     }
 }

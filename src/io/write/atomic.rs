@@ -36,7 +36,7 @@ pub(crate) fn open_destination(path: &Path) -> Result<Destination> {
             // A user who may not write the file must not replace it either.
             OpenOptions::new().write(true).open(&path).map_err(Error::io("write", &path))?;
             let access = Access::of(&path).map_err(Error::io("read", &path))?;
-            AtomicFile::create(path, Some(&access)).map(Destination::Atomic)
+            AtomicFile::create(path, access.as_ref()).map(Destination::Atomic)
         }
         Err(_) => AtomicFile::create(end_of_links(path)?, None).map(Destination::Atomic),
     }
@@ -220,7 +220,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
         for content in ["first", "second"] {
-            let old = Access::of(&path).ok();
+            let old = Access::of(&path).unwrap();
             let new = AtomicFile::create_named(path.clone(), old.as_ref()).unwrap();
             new.file().write_all(content.as_bytes()).unwrap();
             assert_ne!(fs::read_to_string(&path).unwrap_or_default(), content);

@@ -64,6 +64,8 @@ pub use file::{IndexFile, Stat};
 pub(super) use key::fields;
 pub use key::{Columns, KeyRule};
 pub use lookup::{BlockIndex, Found, LookupReport};
+#[cfg(feature = "cli")]
+pub(crate) use rows::rows;
 
 use std::path::{Path, PathBuf};
 

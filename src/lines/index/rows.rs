@@ -5,7 +5,7 @@ use memchr::memrchr;
 use std::cmp::Ordering;
 
 /// The rows of a block, each with its line as it is in the file.
-pub(super) fn rows(block: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+pub(crate) fn rows(block: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut rest = block;
     std::iter::from_fn(move || {
         if rest.is_empty() {

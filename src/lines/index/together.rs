@@ -15,7 +15,6 @@ const HELD: usize = if cfg!(test) { 1 << 6 } else { 1 << 18 };
 /// If so many keys may be in a block, each of its rows is looked up among them. Otherwise the block
 /// is searched for each key.
 const MANY: usize = 8;
-
 /// If so few keys have too many lines, each is looked up on its own: halves would read most lines of
 /// a frequent key again and again.
 const ALONE: usize = if cfg!(test) { 4 } else { 1 << 10 };
@@ -85,7 +84,8 @@ impl BlockIndex {
         Ok(total)
     }
 
-    /// The lines of some keys; `None` if they would take too much memory, or if there is no such key.
+    /// The lines of some keys; `None` if they would take too much memory, or if a key is
+    /// malformed: the lookup of that key alone says how.
     fn lines_of<'i>(&'i self, keys: &[impl AsRef<[u8]>]) -> Result<Option<Together<'i>>> {
         self.data().check_length()?;
         let rule = &self.index().header().rule;

@@ -70,7 +70,7 @@ impl FolderWriter {
             .permissions(Permissions::from_mode(0o777)) // without those bits that the mask of the process has
             .tempdir_in(folder_of(&destination))
             .map_err(Error::io("create", &destination))?;
-        if let Ok(old) = Access::of(&destination) {
+        if let Some(old) = Access::of(&destination).map_err(Error::io("read", &destination))? {
             old.guard(temporary.path()).map_err(Error::io("write", &destination))?;
         }
         Ok(Self { destination, temporary })
@@ -119,13 +119,13 @@ impl FolderWriter {
 /// Gives a folder, its parts and its manifest the access to those that they replace. The parts get
 /// that to the old manifest.
 fn keep_access(old: &Path, new: &Path, manifest: &Manifest) -> io::Result<()> {
-    if let Ok(of_files) = Access::of(&old.join(MANIFEST)) {
+    if let Some(of_files) = Access::of(&old.join(MANIFEST))? {
         let names = manifest.parts.iter().map(|part| part.name.as_str()).chain([MANIFEST]);
         for name in names {
             of_files.give_to(&File::open(new.join(name))?)?;
         }
     }
-    let of_folder = Access::of(old).ok();
+    let of_folder = Access::of(old)?;
     of_folder.map_or(Ok(()), |access| access.give_to(&File::open(new)?))
 }
 

@@ -209,6 +209,12 @@ impl Budget {
         LOWS_BYTES * threads as u64
     }
 
+    /// Keys of sets that `keys-of` holds at once: an eighth, because lists grow by doubling.
+    #[cfg(feature = "cli")]
+    pub(crate) fn keys_of_sets(self) -> usize {
+        in_usize(self.bytes / 8) / size_of::<&[u8]>()
+    }
+
     /// Memory for the keys of rows.
     pub(crate) fn keys(self) -> u64 {
         self.bytes / 8
