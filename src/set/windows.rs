@@ -10,6 +10,10 @@ use std::sync::{Mutex, PoisonError};
 /// Bytes of a thread's buffer. A thread may leave a full one for another thread.
 const BUFFER_BYTES: usize = 128 << 10;
 
+/// Buffers beside the threads' own. A window of ranges fills up to ten as blocks of addresses: with
+/// fewer, a thread waits with half of its window while another one writes.
+const SPARE: usize = 16;
+
 /// Hands the lines of all runs of `source` to `take`; gives the number of values.
 pub(super) fn write_windows(
     format: Format,
@@ -20,7 +24,7 @@ pub(super) fn write_windows(
     let Windows { threads, windows } = windows;
     let parts = windows.into_iter().map(|window| source.window(window)).collect::<Option<Vec<_>>>();
     let parts = parts.ok_or_else(|| Error::Accounting { what: "a window has no runs".into() })?;
-    let (parts, relay) = (Mutex::new(parts.into_iter().enumerate()), Relay::new(threads, take));
+    let (parts, relay) = (Mutex::new(parts.into_iter().enumerate()), Relay::new(SPARE.max(threads), take));
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
     let written = in_threads(threads, || {
         let (mut buffer, mut runs, mut values) = (Buffer::new(BUFFER_BYTES), Vec::new(), 0_u64);
