@@ -401,13 +401,22 @@ impl Error {
     }
 
     /// Attaches an action and a file to an I/O error; for `map_err`. An error of this type inside it
-    /// knows better, and stays as it is.
+    /// knows better, and stays as it is. Of an error of the system inside it, a library would name a
+    /// temporary file: that one is taken.
     pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        move |source| source.downcast().unwrap_or_else(|source| Self::Io { action, path, source })
+        move |source| {
+            source.downcast().unwrap_or_else(|source| {
+                let inner = source.get_ref().and_then(|error| error.source());
+                let system = inner.and_then(|error| error.downcast_ref::<io::Error>());
+                let system = system.and_then(io::Error::raw_os_error);
+                let source = system.map_or(source, io::Error::from_raw_os_error);
+                Self::Io { action, path, source }
+            })
+        }
     }
 
     /// Attaches the number of bytes to a refusal of memory; for `map_err`.

@@ -2,11 +2,12 @@
 
 use crate::bloom::FilterKind;
 use crate::error::{Error, Result};
+use crate::io::write::is_same_file;
 use crate::lines::Funnel;
 use crate::number::Format;
 use crate::set::SetFormat;
 use crate::set::foreign::Origin;
-use crate::set::keyed::{OverlapBy, is_sets_file};
+use crate::set::keyed::{OverlapBy, file_in_name, is_sets_file};
 use crate::sort::Strategy;
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ffi::OsStr;
@@ -114,7 +115,29 @@ pub(super) fn is_of_keys(path: &Path) -> bool {
 /// Refuses the name of a file of sets by key for one set.
 pub(super) fn no_sets_by_key(path: &Path) -> Result<()> {
     let wrong = || format!("{}: a .sets file has sets by key, and this is one set", path.display());
-    if is_of_keys(path) { Err(Error::usage(wrong())) } else { Ok(()) }
+    if is_of_keys(path) { Err(Error::usage(wrong())) } else { no_set_of_keys(path) }
+}
+
+/// Refuses the name of one of the sets of a file, FILE.sets:KEY, for an output.
+pub(super) fn no_set_of_keys(path: &Path) -> Result<()> {
+    let Some(file) = file_in_name(path) else { return Ok(()) };
+    let (name, file) = (path.display(), file.display());
+    let what = "which one output cannot replace: group the rows again, or choose another name";
+    Err(Error::usage(format!("{name} is a set of {file}, {what}")))
+}
+
+/// Refuses an output that would take the place of an input, which cannot be made of it again.
+pub(super) fn no_input<'p>(
+    inputs: impl IntoIterator<Item = &'p PathBuf>,
+    output: &Path,
+) -> Result<()> {
+    match inputs.into_iter().find(|input| is_same_file(input, output)) {
+        Some(input) => {
+            let what = "is an input, and cannot be made of the output again: choose another name";
+            Err(Error::usage(format!("{} {what}", input.display())))
+        }
+        None => Ok(()),
+    }
 }
 
 /// A file may have any name. Without a name for the set, it is a `.sets` file.

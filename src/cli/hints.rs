@@ -5,6 +5,7 @@ use crate::error::{DataChange, Error, FolderFault};
 use crate::io::read::is_stdin;
 use crate::number::{Line, Malformed, Notation};
 use crate::set::SetFile;
+use crate::set::foreign::ForeignFormat;
 use crate::set::keyed::is_sets_file;
 use std::io;
 use std::path::Path;
@@ -31,6 +32,9 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "--as hex and --as decimal write all numbers"
         }
         Error::ValueTooLarge { format: "clickhouse-u32", .. } => "choose --to clickhouse-u64",
+        Error::ValueTooLarge { format, .. } if format.parse::<ForeignFormat>().is_ok() => {
+            "choose --to bits, roaring or another format of 64-bit sets"
+        }
         Error::ValueTooLarge { .. } => "choose --to u64le, u64be or text",
         Error::MemoryLimitTooSmall { .. } => "raise --mem or lower --threads",
         Error::NoPlan { .. } => {

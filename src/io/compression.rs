@@ -326,7 +326,11 @@ impl<W: Write> Packer<W> {
             Compression::Gzip => {
                 Self::Gzip(flate2::write::GzEncoder::new(out, flate2::Compression::default()))
             }
-            Compression::Zstd => Self::Zstd(zstd::Encoder::new(out, 0)?),
+            Compression::Zstd => {
+                let mut encoder = zstd::Encoder::new(out, 0)?;
+                encoder.include_checksum(true)?;
+                Self::Zstd(encoder)
+            }
             Compression::Bzip2 => {
                 Self::Bzip2(bzip2::write::BzEncoder::new(out, bzip2::Compression::best()))
             }

@@ -1,12 +1,13 @@
 //! Writes ascending containers to files, streams and counters.
 
+use super::folder::folder_of_part;
 use super::foreign::{self, Buckets, ForeignFormat, ForeignSink};
 use super::format::SetFormat;
 use super::integer_set::IntegerSet;
 use super::windows::{self, encoded, write_windows};
-use crate::error::{Error, Result};
+use crate::error::{Error, FolderFault, Result};
 use crate::io::table::{TableFormat, TableWriter};
-use crate::io::write::{Buffer, FileLabel, Writer};
+use crate::io::write::{Buffer, FileLabel, Whole, Writer};
 use crate::kernel::decimal::Low;
 use crate::number::{Format, RunText};
 use crate::progress::Progress;
@@ -39,8 +40,36 @@ pub(crate) fn write_file(
     durable: bool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<Written> {
+    whole_file(path, format, spool, durable, produce)?.show()
+}
+
+/// The same without the last step, by which the file appears.
+pub(crate) fn whole_file(
+    path: &Path,
+    format: SetFormat,
+    spool: &Spool,
+    durable: bool,
+    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
+) -> Result<WholeSet> {
+    if let Some(folder) = folder_of_part(path)? {
+        return Err(FolderFault::Fixed.of(folder));
+    }
     let writer = Writer::open(path, format.encoding(), spool)?;
     write(if durable { writer.durable() } else { writer }, format, spool, produce)
+}
+
+/// A set that is written to its end.
+#[must_use = "a file has no name yet"]
+pub(crate) struct WholeSet {
+    cardinality: u64,
+    whole: Whole,
+}
+
+impl WholeSet {
+    /// Gives a file its name.
+    pub(crate) fn show(self) -> Result<Written> {
+        Ok(Written { cardinality: self.cardinality, bytes: self.whole.show()? })
+    }
 }
 
 /// Writes the set that `produce` computes to a stream.
@@ -50,16 +79,16 @@ pub(crate) fn write_stream(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<Written> {
-    write(Writer::stream(out, format.encoding(), spool)?, format, spool, produce)
+    write(Writer::stream(out, format.encoding(), spool)?, format, spool, produce)?.show()
 }
 
-/// Writes the set that `produce` computes to an output, which is shown at the end.
+/// Writes the set that `produce` computes to an output.
 fn write(
     mut writer: Writer<'_>,
     format: SetFormat,
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
-) -> Result<Written> {
+) -> Result<WholeSet> {
     let (path, label) = (writer.path().to_path_buf(), writer.label());
     let cardinality = match (format, writer.file()) {
         (SetFormat::Values(values), _) => {
@@ -88,7 +117,7 @@ fn write(
             return Err(Error::Accounting { what });
         }
     };
-    Ok(Written { cardinality, bytes: writer.commit()? })
+    Ok(WholeSet { cardinality, whole: writer.finish()? })
 }
 
 /// A set in a nameless file, in the smallest representation; `path` is for messages.

@@ -24,7 +24,8 @@ pub(super) fn write_windows(
     let Windows { threads, windows } = windows;
     let parts = windows.into_iter().map(|window| source.window(window)).collect::<Option<Vec<_>>>();
     let parts = parts.ok_or_else(|| Error::Accounting { what: "a window has no runs".into() })?;
-    let (parts, relay) = (Mutex::new(parts.into_iter().enumerate()), Relay::new(SPARE.max(threads), take));
+    let (parts, relay) =
+        (Mutex::new(parts.into_iter().enumerate()), Relay::new(SPARE.max(threads), take));
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
     let written = in_threads(threads, || {
         let (mut buffer, mut runs, mut values) = (Buffer::new(BUFFER_BYTES), Vec::new(), 0_u64);

@@ -3,6 +3,7 @@
 use super::finish::batch::Typed;
 use super::options::Sort;
 use super::plan::budget::ITERATOR_BYTES;
+use super::rejects::Rejected;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::set::container::Container;
@@ -47,7 +48,8 @@ impl SortedValues {
             let mut sink = BatchSender(sender.clone());
             let last = match sort.hand_to(Typed::Values, Path::new("-"), &mut sink) {
                 Ok((_, rejects)) => {
-                    rejects.commit().map_or_else(Message::Failed, |()| Message::Done)
+                    let shown = rejects.finish().and_then(Rejected::show);
+                    shown.map_or_else(Message::Failed, |()| Message::Done)
                 }
                 Err(error) => Message::Failed(error),
             };

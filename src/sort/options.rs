@@ -413,8 +413,9 @@ impl Sort {
         } else {
             self.run(Target::Bytes(Sink::Stream(&mut writer), name))?
         };
-        let written_bytes = writer.commit()?;
-        rejects.commit()?;
+        let (rejected, whole) = (rejects.finish()?, writer.finish()?);
+        rejected.show()?;
+        let written_bytes = whole.show()?;
         Ok(Report { written_bytes, ..report })
     }
 

@@ -3,7 +3,7 @@
 use super::options::Sort;
 use crate::error::{Error, Result};
 use crate::io::read::{Input, Invalid};
-use crate::io::write::{Encoding, Spool, Writer, is_same_file};
+use crate::io::write::{Encoding, Spool, Whole, Writer, is_same_file};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -25,11 +25,26 @@ pub enum InvalidLines {
     Reject(PathBuf),
 }
 
-/// The file of rejected lines. It appears at the [`commit`](Self::commit).
-#[must_use = "rejected lines are nowhere before the commit"]
+/// The file of rejected lines while a run reads them.
+#[must_use = "rejected lines are nowhere yet"]
 pub(super) struct Rejects {
     file: Option<RejectsFile>,
     skip: bool,
+}
+
+/// The file of rejected lines with all of them. It has no name yet.
+///
+/// Call [`show`](Self::show) when the output has its last byte, and before it has its name. Then no
+/// line is lost if either fails, also not of an input that the output replaces.
+#[must_use = "rejected lines are nowhere yet"]
+#[derive(Default)]
+pub(super) struct Rejected(Option<Whole>);
+
+impl Rejected {
+    /// Gives the file its name.
+    pub(super) fn show(self) -> Result<()> {
+        self.0.map_or(Ok(()), |whole| whole.show().map(drop))
+    }
 }
 
 struct RejectsFile {
@@ -87,11 +102,13 @@ impl Rejects {
         restart().map_err(Error::io("write", &*path))
     }
 
-    /// Gives the file of rejected lines its name. Call it when the output is safe.
-    pub(super) fn commit(self) -> Result<()> {
-        let Some(RejectsFile { writer, whole, path }) = self.file else { return Ok(()) };
+    /// Writes the rest of the rejected lines.
+    pub(super) fn finish(self) -> Result<Rejected> {
+        let Some(RejectsFile { writer, whole, path }) = self.file else {
+            return Ok(Rejected::default());
+        };
         Locked(&writer).flush().map_err(Error::io("write", &path))?;
-        whole.commit().map(drop)
+        Ok(Rejected(Some(whole.finish()?)))
     }
 }
 

@@ -2,12 +2,13 @@
 
 use super::finish::batch::Typed;
 use super::plan::budget::SET_WRITER_BYTES;
+use super::rejects::Rejected;
 use super::{Explanation, Report, Sort};
 use crate::error::Result;
 use crate::io::write::Writer;
 use crate::set::file::ValueSink;
 use crate::set::{
-    IntegerSet, SetFile, SetFormat, Written, temporary_set, write_file, write_folder_in,
+    IntegerSet, SetFile, SetFormat, Written, temporary_set, whole_file, write_folder_in,
     write_stream,
 };
 use std::io::Write;
@@ -36,10 +37,14 @@ impl Sort {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn to_set(self, path: impl AsRef<Path>, format: SetFormat) -> Result<(Written, Report)> {
-        let (spool, path, mut report) = (self.spool(), path.as_ref(), Report::default());
+        let (spool, path) = (self.spool(), path.as_ref());
         let sort = self.for_set(format, Writer::will_pack(path));
-        let written =
-            write_file(path, format, &spool, false, |sink| sort.collect(path, sink, &mut report))?;
+        let mut done = Done::default();
+        let set =
+            whole_file(path, format, &spool, false, |sink| sort.collect(path, sink, &mut done))?;
+        let Done { report, rejected } = done;
+        rejected.show()?;
+        let written = set.show()?;
         Ok((written, Report { written_bytes: written.bytes, ..report }))
     }
 
@@ -70,11 +75,13 @@ impl Sort {
         path: impl AsRef<Path>,
         parts: NonZero<usize>,
     ) -> Result<(Written, Report)> {
-        let (spool, path, mut report) = (self.spool(), path.as_ref(), Report::default());
+        let (spool, path) = (self.spool(), path.as_ref());
         let progress = Arc::clone(&self.progress);
         let sort = self.for_set(SetFormat::Bits, false);
-        let set = temporary_set(path, &spool, |sink| sort.collect(path, sink, &mut report))?;
+        let mut done = Done::default();
+        let set = temporary_set(path, &spool, |sink| sort.collect(path, sink, &mut done))?;
         let written = write_folder_in(&set, path, parts, &spool, &progress)?;
+        let report = done.show()?;
         Ok((written, Report { written_bytes: written.bytes, ..report }))
     }
 
@@ -94,9 +101,10 @@ impl Sort {
     /// # Ok::<(), bitsort::Error>(())
     /// ```
     pub fn into_set(self) -> Result<(IntegerSet, Report)> {
-        let (mut set, mut report) = (IntegerSet::new(), Report::default());
-        self.distinct(true).collect(Path::new("-"), &mut set, &mut report)?;
-        Ok((set, report))
+        let mut set = IntegerSet::new();
+        let mut done = Done::default();
+        self.distinct(true).collect(Path::new("-"), &mut set, &mut done)?;
+        Ok((set, done.show()?))
     }
 
     /// Sorts into a set as [`to_set`](Self::to_set) does, but into a stream.
@@ -105,11 +113,12 @@ impl Sort {
         out: impl Write + Send,
         format: SetFormat,
     ) -> Result<(Written, Report)> {
-        let (spool, mut report) = (self.spool(), Report::default());
+        let spool = self.spool();
         let sort = self.for_set(format, false);
-        let written = write_stream(out, format, &spool, |sink| {
-            sort.collect(Path::new("-"), sink, &mut report)
-        })?;
+        let mut done = Done::default();
+        let collect = |sink: &mut dyn ValueSink| sort.collect(Path::new("-"), sink, &mut done);
+        let written = write_stream(out, format, &spool, collect)?;
+        let report = done.show()?;
         Ok((written, Report { written_bytes: written.bytes, ..report }))
     }
 
@@ -133,11 +142,12 @@ impl Sort {
 
     /// Sorts into a set in a nameless file, which messages call `name`.
     pub(super) fn into_temporary_set(self, name: &Path) -> Result<(SetFile, Report)> {
-        let (spool, mut report) = (self.spool(), Report::default());
+        let spool = self.spool();
         let sort = self.for_set(SetFormat::Bits, false);
-        let collect = |sink: &mut dyn ValueSink| sort.collect(Path::new("-"), sink, &mut report);
+        let mut done = Done::default();
+        let collect = |sink: &mut dyn ValueSink| sort.collect(Path::new("-"), sink, &mut done);
         let set = temporary_set(name, &spool, collect)?;
-        Ok((set, report))
+        Ok((set, done.show()?))
     }
 
     /// Sorts distinct values into a sink. Reserves memory for the writer of a set, and `keys_bytes`
@@ -150,9 +160,9 @@ impl Sort {
     ) -> Result<Report> {
         self.beside.set_writer = SET_WRITER_BYTES;
         self.beside.keys = keys_bytes;
-        let mut report = Report::default();
-        self.distinct(true).collect(path, sink, &mut report)?;
-        Ok(report)
+        let mut done = Done::default();
+        self.distinct(true).collect(path, sink, &mut done)?;
+        done.show()
     }
 
     /// The plan of [`to_set`](Self::to_set) with these arguments.
@@ -173,12 +183,27 @@ impl Sort {
         self.distinct(true)
     }
 
-    /// Sorts into the containers of a set, and fills in `report`.
-    fn collect(self, name: &Path, sink: &mut dyn ValueSink, report: &mut Report) -> Result<()> {
-        let rejects;
+    /// Sorts into the containers of a set, and fills in `done`.
+    fn collect(self, name: &Path, sink: &mut dyn ValueSink, done: &mut Done) -> Result<()> {
         let sort = self.reverse(false); // a set has no order
-        (*report, rejects) = sort.hand_to(Typed::Containers, name, sink)?;
-        rejects.commit()
+        let (report, rejects) = sort.hand_to(Typed::Containers, name, sink)?;
+        *done = Done { report, rejected: rejects.finish()? };
+        Ok(())
+    }
+}
+
+/// What a run leaves beside its set.
+#[derive(Default)]
+struct Done {
+    report: Report,
+    rejected: Rejected,
+}
+
+impl Done {
+    /// Gives the file of rejected lines its name.
+    fn show(self) -> Result<Report> {
+        self.rejected.show()?;
+        Ok(self.report)
     }
 }
 

@@ -174,6 +174,24 @@ fn what_stands_around_compressed_data_is_passed_over_or_named() {
 }
 
 #[test]
+fn damage_of_a_compressed_output_is_found() {
+    let work = Workspace::new();
+    let (text, sorted) = lines(3_000);
+    for name in ["out.gz", "out.zst", "out.bz2", "out.xz"] {
+        assert_eq!(work.run_with(&format!("-o {name}"), text.as_bytes()).quiet(), "");
+        let whole = std::fs::read(work.file(name)).unwrap();
+        assert_eq!(work.run(name).quiet(), sorted, "{name}");
+        for at in (20..whole.len() - 8).step_by(whole.len() / 40) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1 << (at % 8);
+            work.write(name, damaged);
+            let ran = work.run(name);
+            assert!(ran.code == Some(2) || ran.out == sorted, "{name}: byte {at}");
+        }
+    }
+}
+
+#[test]
 fn a_limit_beyond_the_machine_s_memory_is_that_of_the_machine() {
     let work = Workspace::new();
     let (text, sorted) = lines(3_000);

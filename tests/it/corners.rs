@@ -277,6 +277,68 @@ fn rejected_lines_do_not_replace_standard_output() {
 }
 
 #[test]
+fn of_rejected_lines_and_output_both_appear_or_none() {
+    let work = Workspace::new();
+    let text = "3\nx\n1\n";
+    for kind in ["", "--count", "--strategy spill", "--to parquet", "--to bits", "--to roaring"] {
+        if kind.ends_with("parquet") && cfg!(not(feature = "columnar")) {
+            continue;
+        }
+        work.write("ids", text);
+        // The input is replaced: its line x would be nowhere.
+        work.run(&format!("{kind} --rejects /dev/full ids -o ids"))
+            .refused("cannot write /dev/full: No space left");
+        assert_eq!(work.read("ids"), text, "{kind}");
+        work.write("bad", "old");
+        work.run(&format!("{kind} --rejects bad ids -o /dev/full"))
+            .refused("cannot write /dev/full: No space left");
+        assert_eq!(work.read("bad"), "old", "{kind}");
+        assert_eq!(work.run(&format!("{kind} --rejects bad ids -o ids")).quiet(), "");
+        assert!(work.read("bad").starts_with("ids\t2\t"), "{kind}");
+        assert_eq!(work.names(), ["bad", "ids"]);
+    }
+}
+
+#[test]
+fn a_command_that_prints_while_it_reads_does_not_print_into_its_input() {
+    let work = Workspace::new();
+    let program = env!("CARGO_BIN_EXE_bitset");
+    let text = "1\n2\n2\n";
+    work.write("ids", text);
+    assert_eq!(work.set("build ids -o set.bits", "").quiet(), "");
+    assert_eq!(work.set("bloom build ids -o keys.bloom", "").quiet(), "");
+    for line in [
+        "filter set.bits ids >> ids",
+        "filter set.bits < ids >> ids",
+        "contains set.bits < ids >> ids",
+        "bloom filter keys.bloom ids >> ids",
+        "bloom contains keys.bloom < ids >> ids",
+        "bloom dedup ids >> ids",
+        "bloom dedup --exact - < ids >> ids",
+        "bloom common ids keys.bloom >> ids",
+    ] {
+        let (code, _, said) = shell(&work, program, &format!("$P {line}"));
+        assert_eq!(code, Some(2), "{line}: {said}");
+        assert!(said.contains(": the input is also the output"), "{line}: {said}");
+        assert_eq!(work.read("ids"), text, "{line}");
+    }
+    assert_eq!(work.set("build ids -o map.png --to bits", "").quiet(), "");
+    for line in [
+        "bloom build ids -o ids",
+        "bloom build keys.bloom ids -o ./ids",
+        "group --key 1 --column 1 keys.bloom ids -o ids",
+        "plot map.png -o map.png",
+    ] {
+        work.set(line, "").refused("is an input, and cannot be made of the output again");
+    }
+    // Other files, and the file itself if it appears at the end.
+    let (code, _, said) = shell(&work, program, "$P filter set.bits ids ids >> out");
+    assert_eq!((code, &*said, work.read("out")), (Some(0), "", text.repeat(2)));
+    assert_eq!(work.set("bloom dedup --exact ids -o ids", "").quiet(), "");
+    assert_eq!(work.read("ids"), "1\n2\n");
+}
+
+#[test]
 fn memory_that_may_not_be_reserved_is_not_asked_for() {
     let work = Workspace::new();
     work.write("ids", "2\n1\n");

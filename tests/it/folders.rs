@@ -2,6 +2,7 @@
 
 use crate::workspace::Workspace;
 use std::fs;
+use std::process::Command;
 
 fn workspace() -> Workspace {
     let work = Workspace::new();
@@ -112,12 +113,46 @@ fn a_folder_that_is_no_whole_set_is_refused() {
     refused("or a --parts 2 -o c", "c: it has letter, which is no part of a set");
     refused("count c", "c: no _manifest.json");
     refused("or a -o a", "is a directory");
+    // Names of a set in parts are not enough.
+    fs::create_dir_all(work.file("d/_manifest.json")).unwrap();
+    work.write("d/_manifest.json/mine", "mine");
+    refused("or a --parts 2 -o d", "d: it has _manifest.json, which is no part of a set");
+    fs::create_dir(work.file("e")).unwrap();
+    work.write("e/_manifest.json", r#"{"name": "my app"}"#);
+    refused("or a --parts 2 -o e", "e: it has _manifest.json, which is no part of a set");
+    assert_eq!(work.set("or a --parts 2 -o f", "").quiet(), "");
+    fs::create_dir(work.file("f/part-00099.bits")).unwrap();
+    work.write("f/part-00099.bits/mine", "mine");
+    refused("or a --parts 2 -o f", "f: it has part-00099.bits, which is no part of a set");
+    assert_eq!(work.read("f/part-00099.bits/mine"), "mine");
+    // A part is no set of its own.
+    refused("add a/part-00000.bits 5", "a: a set in parts is not changed in place");
+    refused("or a b.bits -o a/part-00001.bits", "a: a set in parts is not changed in place");
+    fs::create_dir(work.file("g")).unwrap();
+    let inside = Command::new(env!("CARGO_BIN_EXE_bitset"))
+        .args(["or", "../b.bits", "--parts", "2", "-o", "."])
+        .current_dir(work.file("g"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8(inside.stderr).unwrap();
+    assert!(said.contains("the folder in which this program runs"), "{said}");
     fs::remove_file(work.file("a/part-00002.bits")).unwrap();
     refused("count a", "a: part-00002.bits is missing");
     refused("verify a", "a: part-00002.bits is missing");
     fs::remove_file(work.file("a/_manifest.json")).unwrap();
     refused("verify a", "a: no _manifest.json");
     refused("or b.bits --parts 2 -o a", "a: no _manifest.json");
+}
+
+#[test]
+fn a_link_to_a_folder_that_is_not_there_yet_stays_a_link() {
+    let work = workspace();
+    std::os::unix::fs::symlink("real", work.file("link")).unwrap();
+    for _ in 0..2 {
+        assert_eq!(work.set("or a --parts 2 -o link/", "").quiet(), "");
+        assert!(fs::symlink_metadata(work.file("link")).unwrap().is_symlink());
+        assert_eq!(work.set("compare a real", "").out, work.set("compare a a", "").out);
+    }
 }
 
 #[test]

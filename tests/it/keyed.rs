@@ -69,6 +69,9 @@ fn every_command_takes_one_set_of_many() {
         work.set(&format!("{one} -o one.sets"), "")
             .refused("one.sets: a .sets file has sets by key");
     }
+    for to in ["", "--to bits", "--to text"] {
+        work.set(&format!("build {to} -o t.sets:k0"), "7\n").refused("is a set of t.sets");
+    }
     // A file of this very name wins.
     work.write("t.sets:k0", "7\n");
     assert_eq!(work.set("cat t.sets:k0", "").quiet(), "7\n");

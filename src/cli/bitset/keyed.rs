@@ -4,6 +4,7 @@ use super::Answer;
 use super::args::{GroupArgs, OverlapArgs};
 use super::source::{Source, or_stdin};
 use super::target::Target;
+use crate::cli::choices;
 use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
@@ -22,6 +23,7 @@ pub(super) fn group(source: &Source, args: GroupArgs) -> Result<()> {
             format!("{name}: sets by key are no such file; a name that ends in .sets is one");
         return Err(Error::usage(wrong));
     }
+    choices::no_input(&files, &output)?;
     let mut group = columns.of(source.group(skip_invalid));
     for file in or_stdin(files) {
         group = if is_stdin(&file) { group.stdin() } else { group.file(file) };

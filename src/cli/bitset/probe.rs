@@ -3,7 +3,7 @@
 use super::Answer;
 use super::args::FilterArgs;
 use super::source::{Source, or_stdin};
-use crate::cli::stdout::{print_line, stdout};
+use crate::cli::stdout::{print_line, refuse_as_input, stdout};
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
 use crate::lines::{Answered, Keep};
@@ -32,9 +32,9 @@ pub(super) fn contains(source: &Source, path: &Path, values: &[String]) -> Resul
         }
         return Ok(all.into());
     }
-    let answered = hand_over(source, |take| {
-        source.line_tools().tell_by_set(or_stdin(Vec::new()), &set, take)
-    })?;
+    let files = or_stdin(Vec::new());
+    refuse_as_input(&files)?;
+    let answered = hand_over(source, |take| source.line_tools().tell_by_set(files, &set, take))?;
     Ok(answered.all.into())
 }
 
@@ -45,6 +45,7 @@ pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<Answer> {
     if is_stdin(&set) && files.iter().any(|file| is_stdin(file)) {
         return Err(Error::usage("standard input has the lines, so it cannot be the set"));
     }
+    refuse_as_input(&files)?;
     let set = source.open(&set)?;
     let tools = columns.of_lines(source.line_tools().skip_invalid(skip_invalid));
     let keep = if invert { Keep::Unknown } else { Keep::Known };

@@ -75,7 +75,8 @@ impl Target {
             return Ok(SetFormat::Bits);
         }
         match (self.to, &self.output) {
-            (Some(format), _) => Ok(format),
+            (Some(format), Some(path)) => choices::no_set_of_keys(path).map(|()| format),
+            (Some(format), None) => Ok(format),
             (None, None) => Ok(SetFormat::Values(Format::Text)),
             (None, Some(path)) => choices::no_sets_by_key(path)
                 .map(|()| SetFormat::of_name(path).unwrap_or(SetFormat::Bits)),

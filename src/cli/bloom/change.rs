@@ -4,6 +4,7 @@ use super::args::{ChangeArgs, Count, KeyArgs, SizeArgs};
 use super::{check_is_file, tools, typed_key};
 use crate::bloom::{AnyFilter, CountingBloomFilter, FilterFile, FilterKind, Key};
 use crate::cli::bitset::{Source, or_stdin};
+use crate::cli::choices;
 use crate::cli::exit::say;
 use crate::error::{Error, Result};
 use crate::io::write::lock;
@@ -27,6 +28,7 @@ pub(super) fn build(
     if to == FilterKind::Spark && matches!(keys.funnel, Funnel::Int | Funnel::Chars) {
         return Err(Error::usage("Spark hashes bytes or longs: --funnel bytes or long"));
     }
+    choices::no_input(&files, output)?;
     let _bar = source.bar(true);
     let (tools, files) = (tools(source, keys), or_stdin(files));
     let file = if let Some(Count(keys)) = size.keys {

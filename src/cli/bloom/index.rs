@@ -4,7 +4,7 @@ use crate::cli::bitset::{Answer, Source};
 use crate::cli::choices;
 use crate::cli::columns::Byte;
 use crate::cli::stats::StatsFormat;
-use crate::cli::stdout::{buffered, print, print_line};
+use crate::cli::stdout::{buffered, print, print_line, refuse_as_input};
 use crate::error::{Error, Result};
 use crate::lines::index::{
     BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of, rows,
@@ -173,6 +173,7 @@ fn build(source: &Source, mut args: BuildArgs) -> Result<()> {
 fn get(source: &Source, args: &GetArgs) -> Result<Answer> {
     let index = args.index.clone().unwrap_or_else(|| path_of(&args.data));
     let index = BlockIndex::open(&args.data, &index)?;
+    refuse_as_input([&args.data, &PathBuf::from("-")])?;
     let mut out = buffered()?;
     let (mut total, mut keys, mut found) = (LookupReport::default(), 0_u64, 0_u64);
     let mut ask = |asked: &[&[u8]]| -> Result<()> {

@@ -11,7 +11,7 @@ mod size;
 
 use super::bitset::{Answer, Source};
 use super::exit::say;
-use super::stdout::stdout;
+use super::stdout::{refuse_as_input, stdout};
 use crate::bloom::{FilterFile, Opened, Scheme, spark};
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
@@ -21,7 +21,7 @@ use args::{BloomCommand, KeyArgs, LineArgs, TargetArgs};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(super) use args::{BloomArgs, rate};
 
@@ -120,10 +120,14 @@ fn tools(source: &Source, keys: impl Into<KeyArgs>) -> LineTools {
 struct Out(Writer<'static>);
 
 impl Out {
-    fn open(source: &Source, target: &TargetArgs) -> Result<Self> {
+    /// Opens the output of a command that reads `inputs` while it writes.
+    fn open(source: &Source, target: &TargetArgs, inputs: &[PathBuf]) -> Result<Self> {
         let spool = source.spool();
         match &target.output {
-            None => Writer::stream(stdout()?, Encoding::Lines, &spool),
+            None => {
+                refuse_as_input(inputs)?;
+                Writer::stream(stdout()?, Encoding::Lines, &spool)
+            }
             Some(path) => Writer::open(path, Encoding::Lines, &spool),
         }
         .map(Self)

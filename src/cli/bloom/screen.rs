@@ -83,7 +83,8 @@ pub(super) fn contains(source: &Source, args: ContainsArgs) -> Result<Answer> {
     let ContainsArgs { filter, keys, files, column, kind } = args;
     let column = column.as_deref().map(typed_column);
     let filter = Asked::open(&filter, column.as_ref(), kind.funnel)?;
-    let mut out = Out::open(source, &TargetArgs { output: None })?;
+    let files = if keys.is_empty() { or_stdin(files) } else { files };
+    let mut out = Out::open(source, &TargetArgs { output: None }, &files)?;
     kind.check_typed(!keys.is_empty())?;
     let end = if kind.lines.zero { "\0" } else { "\n" };
     if let [key] = &keys[..] {
@@ -119,7 +120,7 @@ pub(super) fn contains(source: &Source, args: ContainsArgs) -> Result<Answer> {
         })
     };
     let _bar = source.bar(false);
-    job.run(or_stdin(files), work, |told| out.write(told))?;
+    job.run(files, work, |told| out.write(told))?;
     out.commit(source)?;
     Ok(all.into_inner().into())
 }
@@ -136,11 +137,12 @@ pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<()> {
     let FilterArgs { filter, files, invert, columns, keys, target } = args;
     let tools = columns.of_lines(tools(source, keys));
     let filter = open(&filter)?.filter;
-    let mut out = Out::open(source, &target)?;
+    let files = or_stdin(files);
+    let mut out = Out::open(source, &target, &files)?;
     let _bar = source.bar(target.output.is_some());
     let mut count = 0;
     let keep = if invert { Keep::Unknown } else { Keep::Known };
-    tools.filter(or_stdin(files), &filter, keep, |copied| {
+    tools.filter(files, &filter, keep, |copied| {
         count += copied_lines(source, &tools, copied);
         out.write(copied)
     })?;
@@ -171,7 +173,7 @@ pub(super) fn dedup(
 ) -> Result<()> {
     let files = or_stdin(files);
     let tools = tools(source, lines);
-    let mut out = Out::open(source, target)?;
+    let mut out = Out::open(source, target, &files)?;
     let _bar = source.bar(target.output.is_some());
     let mut count = 0;
     let take = |lines: &[u8]| {
@@ -225,7 +227,7 @@ pub(super) fn common(
         let facts = tools.common_lines(files, rate)?.facts();
         return print(plan::explain_common(facts, rate, source.memory())?);
     }
-    let mut out = Out::open(source, target)?;
+    let mut out = Out::open(source, target, &files)?;
     let _bar = source.bar(target.output.is_some());
     let common = tools.common_lines(files, rate)?;
     let (mut count, terminator) = (0, tools.job().rules.terminator);

@@ -64,7 +64,7 @@ fn open_descriptor(path: &Path) -> Option<io::Result<File>> {
 const MAX_LINKS: usize = 40;
 
 /// The name at the end of a chain of links; there may be no file of this name.
-pub(super) fn end_of_links(path: &Path) -> Result<PathBuf> {
+pub(crate) fn end_of_links(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
         let Ok(target) = fs::read_link(&path) else { return Ok(path) };

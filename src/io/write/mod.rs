@@ -12,7 +12,7 @@ mod telling;
 mod writer;
 
 pub(crate) use access::Access;
-pub(crate) use atomic::{folder_of, is_same_file};
+pub(crate) use atomic::{end_of_links, folder_of, is_same_file};
 pub(crate) use deferred::{Deferred, Spooled};
 pub(crate) use folder::publish_folder;
 pub(crate) use lock::lock;
@@ -20,4 +20,4 @@ pub(crate) use relay::{Buffer, Carried, Relay};
 pub(crate) use sequence::{Part, Sequence, Sink};
 pub(crate) use summed::{Summed, append_checksums, checksums_of};
 pub(crate) use telling::Telling;
-pub(crate) use writer::{Encoding, FileLabel, Spool, Writer, temporary_folder};
+pub(crate) use writer::{Encoding, FileLabel, Spool, Whole, Writer, temporary_folder};

@@ -236,6 +236,15 @@ impl<'w> Writer<'w> {
     ///
     /// If it cannot be completed.
     pub(crate) fn commit(self) -> Result<u64> {
+        self.finish()?.show()
+    }
+
+    /// Writes what is missing. A stream then has all of its bytes, and a file lacks its name.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be completed.
+    pub(crate) fn finish(self) -> Result<Whole> {
         let Self { path, to, is_durable, written_bytes } = self;
         let failed = || Error::io("write", &path);
         let new = match to {
@@ -246,17 +255,40 @@ impl<'w> Writer<'w> {
             }
             To::Stream(mut out) => {
                 out.flush().map_err(failed())?;
-                return Ok(written_bytes);
+                return Ok(Whole { file: None, bytes: written_bytes });
             }
             To::Copied(mut file, _, mut out) => {
                 let copied = file.rewind().and_then(|()| io::copy(&mut file, &mut out));
                 let copied = copied.and_then(|bytes| out.flush().map(|()| bytes));
-                return copied.map_err(failed());
+                return Ok(Whole { file: None, bytes: copied.map_err(failed())? });
             }
         };
         let bytes = new.file().metadata().map_err(failed())?.len();
-        if is_durable { new.commit_durably() } else { new.commit() }?;
-        Ok(bytes)
+        Ok(Whole { file: Some((new, is_durable)), bytes })
+    }
+}
+
+/// An output that is written to its end.
+#[must_use = "a file has no name yet"]
+pub(crate) struct Whole {
+    /// A regular file, and whether it must survive a power cut.
+    file: Option<(AtomicFile, bool)>,
+    bytes: u64,
+}
+
+impl Whole {
+    /// Gives a file its name; gives the size of the output in bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses it.
+    pub(crate) fn show(self) -> Result<u64> {
+        match self.file {
+            Some((new, true)) => new.commit_durably()?,
+            Some((new, false)) => new.commit()?,
+            None => {}
+        }
+        Ok(self.bytes)
     }
 }
 

@@ -17,5 +17,6 @@ pub(super) use manifest::MANIFEST;
 pub use manifest::Part;
 pub(super) use open::{Folder, open_parts};
 pub use piece::{hashed_pieces, pieces};
+pub(super) use writer::folder_of_part;
 pub(crate) use writer::write_folder_in;
 pub use writer::{FolderWriter, write_folder, write_folder_with};

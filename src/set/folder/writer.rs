@@ -3,7 +3,9 @@
 use super::manifest::{MANIFEST, Manifest, Part};
 use super::piece::{ask, ends_within, window_of};
 use crate::error::{Error, FolderFault, Result};
-use crate::io::write::{Access, Encoding, FileLabel, Writer, folder_of, publish_folder};
+use crate::io::write::{
+    Access, Encoding, FileLabel, Writer, end_of_links, folder_of, publish_folder,
+};
 use crate::progress::Progress;
 use crate::set::file::{SetFile, Spool};
 use crate::set::operand::AsSet;
@@ -63,8 +65,12 @@ impl FolderWriter {
         // A link stays a link. This also removes a `/` at the end of the path.
         let destination = match fs::canonicalize(path) {
             Ok(found) => found,
-            Err(_) => path.components().collect(),
+            Err(_) => end_of_links(&path.components().collect::<PathBuf>())?,
         };
+        if std::env::current_dir().is_ok_and(|here| here == destination) {
+            let what = "a set in parts cannot replace the folder in which this program runs";
+            return Err(Error::usage(format!("{}: {what}", path.display())));
+        }
         let temporary = tempfile::Builder::new()
             .prefix(".bitsort-")
             .permissions(Permissions::from_mode(0o777)) // without those bits that the mask of the process has
@@ -254,12 +260,16 @@ fn check_replaceable(path: &Path) -> Result<()> {
     let (mut names, mut others) = (0, None);
     let mut has_manifest = false;
     for entry in fs::read_dir(path).map_err(Error::io("read", path))? {
-        let name = entry.map_err(Error::io("read", path))?.file_name();
+        let entry = entry.map_err(Error::io("read", path))?;
+        let is_folder = entry.file_type().map_err(Error::io("read", path))?.is_dir();
+        let name = entry.file_name();
         let name = name.to_string_lossy();
         names += 1;
-        if name == MANIFEST {
-            has_manifest = true;
-        } else if !Part::is_name(&name) {
+        if name == MANIFEST && !is_folder {
+            has_manifest = is_manifest(&entry.path())?;
+        }
+        let is_ours = if name == MANIFEST { has_manifest } else { Part::is_name(&name) };
+        if is_folder || !is_ours {
             others.get_or_insert_with(|| name.into_owned());
         }
     }
@@ -268,6 +278,24 @@ fn check_replaceable(path: &Path) -> Result<()> {
         None if names == 0 || has_manifest => Ok(()),
         None => Err(FolderFault::NoManifest.of(path)),
     }
+}
+
+/// Whether a file is a manifest. One that is damaged is none.
+fn is_manifest(path: &Path) -> Result<bool> {
+    let bytes = fs::read(path).map_err(Error::io("read", path))?;
+    Ok(Manifest::read(&bytes).is_ok())
+}
+
+/// The folder whose manifest names the part at `path`, if `path` is a part.
+pub(in crate::set) fn folder_of_part(path: &Path) -> Result<Option<PathBuf>> {
+    let folder = folder_of(path);
+    let Some(name) = path.file_name().and_then(OsStr::to_str).filter(|name| Part::is_name(name))
+    else {
+        return Ok(None);
+    };
+    let Ok(bytes) = fs::read(folder.join(MANIFEST)) else { return Ok(None) };
+    let manifest = Manifest::read(&bytes).map_err(|fault| fault.of(folder))?;
+    Ok(manifest.parts.iter().any(|part| part.name == name).then(|| folder.to_path_buf()))
 }
 
 /// Removes the files that the manifest does not name.

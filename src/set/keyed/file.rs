@@ -430,6 +430,21 @@ impl KeyedSets {
     }
 }
 
+/// What is before and behind each colon of a name.
+fn halves(name: &[u8]) -> impl Iterator<Item = (&Path, &[u8])> {
+    name.iter().enumerate().filter(|(_, byte)| **byte == b':').filter_map(|(at, _)| {
+        let file = Path::new(std::ffi::OsStr::from_bytes(name.get(..at)?));
+        Some((file, name.get(at + 1..)?))
+    })
+}
+
+/// The `.sets` file in a name `FILE:KEY`; none if a file has this whole name.
+#[cfg(feature = "cli")]
+pub(crate) fn file_in_name(path: &Path) -> Option<&Path> {
+    let mut files = halves(path.as_os_str().as_bytes()).map(|(file, _)| file);
+    if path.symlink_metadata().is_ok() { None } else { files.find(|file| is_sets_file(file)) }
+}
+
 /// Opens the set that `FILE:KEY` names; none if a file has this whole name, or no file is before a
 /// colon.
 ///
@@ -442,9 +457,7 @@ pub(crate) fn open_named(path: &Path) -> Result<Option<SetFile>> {
         return Ok(None);
     }
     let mut other = None;
-    for (at, _) in name.iter().enumerate().filter(|(_, byte)| **byte == b':') {
-        let (Some(file), Some(key)) = (name.get(..at), name.get(at + 1..)) else { continue };
-        let file = Path::new(std::ffi::OsStr::from_bytes(file));
+    for (file, key) in halves(name) {
         if !is_sets_file(file) {
             other = other.or(file.is_file().then_some(file));
             continue;

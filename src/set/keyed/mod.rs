@@ -16,6 +16,8 @@ mod writer;
 
 pub(crate) use body::Body;
 pub(crate) use encoder::SetEncoder;
+#[cfg(feature = "cli")]
+pub(crate) use file::file_in_name;
 pub(crate) use file::open_named;
 pub use file::{Keyed, KeyedSets};
 pub(crate) use format::{Head, MAGIC, is_sets_file};
