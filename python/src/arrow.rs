@@ -16,7 +16,7 @@
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>
 
 use crate::buffer::{Array, Column, Kind, Validity};
-use crate::error::{invalid, wrong_type};
+use crate::error::{FLOATS, invalid, wrong_type};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -403,7 +403,7 @@ fn content_of(schema: &Schema) -> PyResult<Content> {
         "U" | "Z" => Content::Texts(Layout::Long),
         "vu" | "vz" => Content::Texts(Layout::View),
         "n" => Content::Nulls,
-        "e" | "f" | "g" => return Err(wrong_type("index 0: floats are no natural numbers")),
+        "e" | "f" | "g" => return Err(wrong_type(FLOATS)),
         other => match other.strip_prefix("w:").and_then(|bytes| bytes.parse().ok()) {
             Some(bytes) => Content::Texts(Layout::Fixed(bytes)),
             None => {

@@ -10,7 +10,7 @@
 //! - An [`Array`] owns its memory, never moves it, and never makes references into it
 //!   after it was made: whoever has a buffer of it may write to it.
 
-use crate::error::{check_memory, invalid, wrong_type};
+use crate::error::{FLOATS, check_memory, invalid, wrong_type};
 use crate::numbers::signed;
 use crate::source::{Mapped, Source};
 use pyo3::buffer::{ElementType, PyUntypedBuffer};
@@ -356,7 +356,7 @@ fn kind_of(format: &CStr, item_bytes: usize) -> PyResult<Kind> {
         (ElementType::SignedInteger { .. }, 4) => Kind::I32,
         (ElementType::SignedInteger { .. }, 8) => Kind::I64,
         (ElementType::Float { .. }, _) => {
-            return Err(wrong_type("index 0: floats are no natural numbers"));
+            return Err(wrong_type(FLOATS));
         }
         _ => return Err(wrong_type(format!("values of format {text} are no integers"))),
     };

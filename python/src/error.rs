@@ -45,6 +45,9 @@ pub(crate) fn invalid(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
+/// What a `TypeError` says of an array of floats.
+pub(crate) const FLOATS: &str = "index 0: floats are no natural numbers; astype(\"Int64\") of pandas keeps integers beside missing values";
+
 /// A `TypeError`.
 pub(crate) fn wrong_type(what: impl Into<String>) -> PyErr {
     PyTypeError::new_err(what.into())

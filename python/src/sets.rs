@@ -745,6 +745,34 @@ impl AbstractBitSet {
         wrapped(slf, slf.py().detach(|| set.add_offset(offset)))
     }
 
+    /// The values as an array of numpy, for `numpy.asarray` and functions such as `numpy.isin`. A
+    /// type of integers that cannot hold the largest value is refused.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if copy == Some(false) {
+            return Err(PyValueError::new_err("a set has no array of its values: copy=False"));
+        }
+        let values = py.import("numpy")?.call_method1("asarray", (self.values(py)?,))?;
+        let Some(dtype) = dtype else { return Ok(values) };
+        let typed = values.call_method1("astype", (dtype,))?;
+        let is_integer =
+            matches!(&*typed.getattr("dtype")?.getattr("kind")?.extract::<String>()?, "i" | "u");
+        if is_integer
+            && values.len()? > 0
+            && let last = values.len()? - 1
+            && !values.get_item(last)?.eq(typed.get_item(last)?)?
+        {
+            let what = format!("{} is too large for {dtype}", values.get_item(last)?);
+            return Err(PyOverflowError::new_err(what));
+        }
+        Ok(typed)
+    }
+
     /// The values as one array, 8 bytes each, that numpy, Arrow and memoryview take without
     /// copying it. No Python number is made.
     ///

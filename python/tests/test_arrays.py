@@ -160,6 +160,25 @@ def test_answers_are_of_the_kind_of_the_questions(make):
         ids.contains_many([3, -3])
 
 
+def test_numpy_takes_the_values_of_a_set(tmp_path):
+    ids = bs.BitSet([3, 2**63])
+    assert np.asarray(ids).dtype == np.uint64 and np.asarray(ids).tolist() == [3, 2**63]
+    assert np.isin(np.array([3, 4], np.uint64), ids).tolist() == [True, False]
+    ids.write(tmp_path / "ids.bits")
+    for other in (bs.FrozenBitSet(ids), bs.open(tmp_path / "ids.bits"), bs.BitSet()):
+        assert np.array(other).tolist() == list(other)
+    assert np.asarray(bs.BitSet([3, 255]), dtype=np.uint8).tolist() == [3, 255]
+    assert np.asarray(ids, dtype=float).tolist() == [3.0, 2.0**63]
+    assert np.asarray(bs.BitSet(), dtype=np.int8).dtype == np.int8
+    for narrow in (np.int64, np.uint32, np.int8):
+        with pytest.raises(OverflowError, match="9223372036854775808 is too large"):
+            np.asarray(ids, dtype=narrow)
+    with pytest.raises(OverflowError, match="256 is too large"):
+        np.asarray(bs.BitSet([1, 256]), dtype=np.uint8)
+    with pytest.raises(ValueError, match="copy=False"):
+        np.asarray(ids, copy=False)
+
+
 def test_arrays_share_their_memory():
     ids = bs.BitSet(range(1000))
     values = ids.values()

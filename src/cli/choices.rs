@@ -68,8 +68,7 @@ pub(super) fn funnel() -> impl TypedValueParser<Value = Funnel> {
 
 /// What makes a pair of sets a better one.
 pub(super) fn overlap_by() -> impl TypedValueParser<Value = OverlapBy> {
-    const LIFT: &str =
-        "Values in both, against what independent sets would have; printed as a fifth column";
+    const LIFT: &str = "Values in both, against what independent sets would have whose values come from the union of all; printed as a fifth column";
     named([
         (OverlapBy::Intersection, name("intersection", "Number of values in both")),
         (OverlapBy::Jaccard, name("jaccard", "Values in both, as a share of those in either")),

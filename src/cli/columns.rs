@@ -18,6 +18,10 @@ pub(super) struct ColumnArgs {
     /// Byte between the fields of delimited text, such as , or \t
     #[arg(long, value_name = "BYTE", default_value = ",", requires = "column")]
     delimiter: Byte,
+
+    /// Skip the first line of each file of text; a column's name does so, too
+    #[arg(long)]
+    header: bool,
 }
 
 // How values are written in a file of numbers.
@@ -76,6 +80,7 @@ impl ColumnArgs {
 
     /// Tools for lines whose keys are in the column.
     pub(super) fn of_lines(&self, tools: LineTools) -> LineTools {
+        let tools = tools.header(self.header);
         match self.column() {
             Some(column) => tools.column(column, self.delimiter.0),
             None => tools,
@@ -84,6 +89,7 @@ impl ColumnArgs {
 
     /// A sort of the values of the column.
     pub(super) fn of(&self, sort: Sort) -> Sort {
+        let sort = sort.header(self.header);
         match self.column() {
             Some(column) => sort.column(column, self.delimiter.0),
             None => sort,

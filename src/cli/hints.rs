@@ -105,7 +105,22 @@ fn line_hint(
         _ if may_be_address(excerpt) => {
             "--as ipv4 reads addresses, and --as cidr writes blocks of them"
         }
+        _ if line == 1 && excerpt.contains(|shown: char| shown.is_ascii_alphabetic()) => {
+            may_be_header(program)
+        }
         _ => skipping(program),
+    }
+}
+
+/// The same for a first line with letters.
+fn may_be_header(program: &str) -> &'static str {
+    match program {
+        "bitset" => {
+            "--skip-invalid of build, filter and group leaves such lines out, --header a first line of names"
+        }
+        _ => {
+            "--invalid skip counts such lines, --rejects FILE collects them, --header skips a first line of names"
+        }
     }
 }
 

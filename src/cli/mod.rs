@@ -15,6 +15,7 @@ mod generate;
 mod hints;
 mod limits;
 mod notation;
+mod output;
 mod progress;
 mod signals;
 mod stats;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result, excerpt};
 use crate::io::read::{Block, ChunkJob, LineInputs};
 use crate::kernel::Level;
 use crate::kernel::places::places;
-use crate::number::{Column, Line, MAX_RECORD_BYTES, Malformed, Selector};
+use crate::number::{Line, MAX_RECORD_BYTES, Malformed, Selector};
 use memchr::memchr_iter;
 use std::fs::File;
 use std::ops::Range;
@@ -237,7 +237,7 @@ impl LineJob<'_> {
     }
 
     /// Hands to `consume` the records of delimited text for whose fields `ask` gives the answer
-    /// `wanted`, and every header that names the column. The field of a blank line is empty.
+    /// `wanted`, and every header. The field of a blank line is empty.
     pub(crate) fn copy_records(
         &self,
         paths: Vec<PathBuf>,
@@ -269,7 +269,7 @@ impl LineJob<'_> {
     ) -> Result<()> {
         let bytes = block.lines();
         let mut start = 0;
-        if block.first && matches!(selector.column, Column::Name(_)) {
+        if block.first && selector.has_header() {
             // This is the whole block if a quote is never closed.
             start = bytes.len().min(selector.first_record(bytes, MAX_RECORD_BYTES).len() + 1);
             out.extend_from_slice(&bytes[..start]);

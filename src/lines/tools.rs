@@ -72,6 +72,7 @@ pub enum Keep {
 pub struct LineTools {
     pub(super) rules: LineRules,
     pub(super) column: Option<Selector>,
+    header: bool,
     /// How the numbers in lines are written.
     pub(super) notation: Notation,
     pub(super) skip_invalid: bool,
@@ -87,6 +88,7 @@ impl Default for LineTools {
         Self {
             rules: LineRules::default(),
             column: None,
+            header: false,
             notation: Notation::DECIMAL,
             skip_invalid: false,
             threads: machine.threads,
@@ -132,8 +134,18 @@ impl LineTools {
     /// Takes keys from this column of delimited text; a record then counts as a line. Only for
     /// [`filter`](Self::filter) and [`filter_by_set`](Self::filter_by_set); other tools refuse it.
     pub fn column(mut self, column: Column, delimiter: u8) -> Self {
-        self.column =
-            Some(Selector { column, delimiter, terminator: b'\n', notation: Notation::DECIMAL });
+        let (terminator, notation, header) = (b'\n', Notation::DECIMAL, self.header);
+        self.column = Some(Selector { column, delimiter, terminator, notation, header });
+        self
+    }
+
+    /// Whether the first record of each input is a header, which is handed over as it is. A column
+    /// that is named always has one. Only with a [`column`](Self::column).
+    pub fn header(mut self, header: bool) -> Self {
+        self.header = header;
+        if let Some(column) = &mut self.column {
+            column.header = header;
+        }
         self
     }
 
@@ -408,6 +420,9 @@ impl LineTools {
         let fault = |chosen: &Selector| chosen.column.fault(chosen.delimiter, chosen.terminator);
         match self.column.as_ref().and_then(fault) {
             Some(fault) => Err(Error::usage(fault)),
+            None if self.header && self.column.is_none() => {
+                Err(Error::usage("a header is a record of delimited text: choose a column"))
+            }
             None => Ok(self.column.as_ref()),
         }
     }

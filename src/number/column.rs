@@ -48,6 +48,8 @@ pub(crate) struct Selector {
     pub(crate) terminator: u8,
     /// How numbers are written.
     pub(crate) notation: Notation,
+    /// Whether the first record has names of columns, also if the column is chosen by its number.
+    pub(crate) header: bool,
 }
 
 /// One record: its place, without its terminator, and the places of the wanted fields.
@@ -114,6 +116,11 @@ impl Ahead {
 }
 
 impl Selector {
+    /// Whether the first record of an input has no value.
+    pub(crate) fn has_header(&self) -> bool {
+        self.header || matches!(self.column, Column::Name(_))
+    }
+
     /// Position behind the last complete record of `bytes`, which begin with a record. A rejected
     /// record is complete with its first line. At most `limit` bytes, or one line, are behind this
     /// position: a record of several lines with more bytes is rejected.

@@ -138,7 +138,7 @@ impl SetFormat {
         }
         let suffix = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
         match suffix.as_deref()? {
-            "txt" => Some(Self::Values(Format::Text)),
+            "txt" | "csv" | "tsv" => Some(Self::Values(Format::Text)),
             "bits" => Some(Self::Bits),
             // Lines are compressed. The writer refuses to compress a set or a table.
             "gz" | "zst" | "bz2" | "xz" => {
@@ -205,6 +205,7 @@ mod tests {
         for (name, expected) in [
             ("x.TXT", Some(SetFormat::Values(Format::Text))),
             ("x.gz", Some(SetFormat::Values(Format::Text))),
+            ("x.csv", Some(SetFormat::Values(Format::Text))),
             ("x.roaring", Some(SetFormat::Roaring)),
             ("x.feather", Some(SetFormat::Table(TableFormat::Arrow))),
             ("x.bits", Some(SetFormat::Bits)),

@@ -62,6 +62,8 @@ pub use operators::{IntoIter, Iter};
 pub use sink::Written;
 #[cfg(feature = "cli")]
 pub(crate) use sink::temporary_bits;
-pub(crate) use sink::{TableSink, temporary_set, whole_file, write_file, write_stream};
+#[cfg(any(feature = "cli", test))]
+pub(crate) use sink::write_file;
+pub(crate) use sink::{TableSink, temporary_set, whole_file, write_stream};
 pub use update::Update;
 pub use view::{Damage, Prober, Runs, SetView, Values};

@@ -177,6 +177,7 @@ impl Sort {
             delimiter,
             terminator: self.terminator(),
             notation: self.from.notation().unwrap_or_default(),
+            header: self.header,
         })
     }
 }

@@ -76,6 +76,7 @@ fn rows_are_copied_by_a_key_in_one_of_their_columns() {
     for (line, input, expected) in [
         ("k.bloom rows --column animal", "", kept),
         ("k.bloom --column 2", rows, &kept["n,animal\n".len()..]),
+        ("k.bloom --column 2 --header", rows, kept),
         ("k.bloom rows --column animal --skip-empty", "", &kept.replace("\n\n", "\n")),
         ("-v k.bloom rows --column animal", "", "n,animal\n3,cow\n5,\"f\"\"x\"\n"),
         ("k.bloom --column 1 --delimiter ;", "fox;1\nf;2\ndog;3", "fox;1\ndog;3\n"),
@@ -345,7 +346,7 @@ fn filters_of_others_are_made_asked_and_converted() {
         let info = work.set("bloom info x", "").quiet();
         assert!(info.starts_with(&format!("file      {kind}")), "{info}");
         // Files of Guava and Spark have no count of keys.
-        let keys = if kind == "dcso" { "3 counted, 3 estimated" } else { "3 estimated" };
+        let keys = if kind == "dcso" { "3 recorded, 3 estimated" } else { "3 estimated" };
         assert!(info.contains(&format!("keys      {keys}\n")), "{info}");
     }
     assert!(dcso::load(work.file("x")).unwrap().0.contains("cow"));

@@ -78,6 +78,43 @@ fn every_command_takes_one_set_of_many() {
 }
 
 #[test]
+fn a_file_of_sets_stands_for_all_of_them_where_sets_are_joined() {
+    let (work, model) = workspace();
+    let mut counts = BTreeMap::new();
+    for &id in model.values().flatten() {
+        *counts.entry(id).or_insert(0) += 1;
+    }
+    let with = |wanted: &dyn Fn(usize) -> bool| {
+        lines(counts.iter().filter(|(_, count)| wanted(**count)).map(|(id, _)| *id))
+    };
+    let all = model.len();
+    for (line, expected) in [
+        ("or t.sets", with(&|_| true)),
+        ("xor t.sets", with(&|count| count % 2 == 1)),
+        ("and t.sets", with(&|count| count == all)),
+        ("at-least 3 t.sets", with(&|count| count >= 3)),
+    ] {
+        assert_eq!(work.set(line, "").quiet(), expected, "{line}");
+        let count = format!("{}\n", expected.lines().count());
+        assert_eq!(work.set(&format!("{line} --count"), "").quiet(), count, "{line}");
+    }
+    let others = lines((0..3000).filter(|id| !counts.contains_key(id)));
+    let every = lines(0..3000);
+    assert_eq!(work.set("andnot - t.sets", &every).quiet(), others);
+    work.set("andnot t.sets -", "").refused("the others are taken from one set: name it, FILE:KEY");
+    work.set("or t.sets -o u.bits", "").quiet();
+    assert_eq!(work.set("cat u.bits", "").quiet(), with(&|_| true));
+    // Sets of a file take memory while they are joined.
+    let many: String = (0..40_000).fold(String::new(), |mut text, key| {
+        writeln!(text, "k{key},{key}").unwrap();
+        text
+    });
+    work.set("group --key 1 --column 2 -o many.sets", &many).quiet();
+    assert_eq!(work.set("or many.sets --count", "").quiet(), "40000\n");
+    work.set("or many.sets many.sets many.sets --count --mem 64M", "").refused("too small");
+}
+
+#[test]
 fn sets_are_listed_verified_and_recognized() {
     let (work, model) = workspace();
     let info = work.set("info t.sets", "").quiet();

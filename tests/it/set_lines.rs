@@ -46,6 +46,25 @@ fn rows_are_copied_by_one_of_their_columns() {
     let ran = work.set("filter s.bits --column id --skip-invalid", "n,id\nc,x\nd,30\n");
     assert_eq!(ran.quiet(), "n,id\nd,30\n");
     work.set("filter s.bits --column no", "n,id\n").refused("no column is named \"no\"");
+    // Two columns of one name: the header of a column with a number is told by --header.
+    let twice = "id,id\n30,7\n8,35\n";
+    work.set("filter s.bits --column 1", twice).refused("expected a digit: \"id,id\"");
+    for (line, kept) in [
+        ("filter s.bits --column 1 --header", "id,id\n30,7\n"),
+        ("filter s.bits --column 2 --header -v", "id,id\n30,7\n"),
+        ("filter s.bits --column id --header", "n,id\n"),
+        ("build --column 2 --header --to text", "7\n35\n"),
+    ] {
+        let ran = work.set(line, if kept.starts_with('n') { "n,id\n1,2\n" } else { twice });
+        assert_eq!(ran.quiet(), kept, "{line}");
+    }
+    work.set("filter s.bits --header", "id\n30\n").refused("--column");
+    work.write("twice", twice);
+    assert_eq!(work.set("filter s.bits twice --column 1 --header -o twice", "").quiet(), "");
+    assert_eq!(work.read("twice"), "id,id\n30,7\n");
+    // Every line is counted.
+    let told = work.set("filter s.bits --skip-invalid --stats=json", "30\nx\n7\ny\n").err;
+    assert!(told.contains("\"rejected\":2"), "{told}");
 }
 
 /// The lines are text, whatever the set is.

@@ -7,6 +7,7 @@ use crate::cli::choices;
 use crate::cli::columns::{ColumnArgs, FromArg, KeyColumnArgs, NumberArgs};
 use crate::cli::generate::{self, Generate};
 use crate::cli::notation::NotationArgs;
+use crate::cli::output::TargetArgs;
 use crate::set::foreign::Origin;
 use crate::set::keyed::OverlapBy;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -22,18 +23,19 @@ Examples:
   bitset and monday.bits tuesday.txt --count  how many were there on both days
   bitset eval 'a & (b | c) - d' a=A b=B c=C d=D -o out.bits
   bitset or drop.txt more.txt --as cidr       block lists joined, in the fewest blocks
-  bitset build ids.txt --parts 8 -o ids       a folder of eight .bits files
+  bitset build ids.txt --parts 8 -o ids       a folder of up to eight .bits files
   bitset info ids.bits                        sizes, density, a histogram
   bitset group tags.csv --key tag --column user -o tags.sets   a set a tag
   bitset eval 'sport & tokyo - churned' tags.sets --count
   bitset contains tags.sets:sport 12345       one set of many: FILE.sets:KEY
+  bitset at-least 2 tags.sets                 the values of two tags or more
   bitset plot ids.bits -o map.png             a map of the universe
   bitset bloom --help                         filters of lines of any kind
 
 A SET is a .bits file, a folder of them that --parts made, a portable roaring
-file of 32 or 64 bits, or a text file of numbers; `-` is standard input, which
-may be any of these files, but not for `convert` and `identify`. Exit status:
-0 done or yes, 1 no, 2 an error.";
+file of 32 or 64 bits, or a text file of numbers; `-` is standard input
+(`convert` and `identify` need a file). Exit status: 0 done or yes, 1 no, 2 an
+error.";
 
 /// What the user typed.
 #[derive(Debug, clap::Parser)]
@@ -355,13 +357,15 @@ pub(super) struct ContainsArgs {
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("column", |arg| arg.help(
     "Take the values from this column of delimited text: a number from 1, or a name; copy whole rows, and the header of each input if it names the column"
+)), mut_arg("header", |arg| arg.requires("column").help(
+    "Copy the first line of each input as it is; a column's name does so, too"
 )), mut_arg("from", |arg| arg.help(
-    "Read a set that is a file of numbers in this format, not the lines [default: text]"
+    "Format of the set, if it is a file of numbers; the lines are always text [default: text]"
 )))]
 pub(super) struct FilterArgs {
     /// A .bits or roaring file, or a text file of numbers
     pub(super) set: PathBuf,
-    /// Text files of numbers; none or `-` is standard input
+    /// Text files of numbers, or of rows with --column; none or `-` is standard input
     pub(super) files: Vec<PathBuf>,
     /// Copy the lines that are not in the set
     #[arg(short = 'v', long)]
@@ -373,6 +377,8 @@ pub(super) struct FilterArgs {
     /// Drop malformed lines instead of failing
     #[arg(long)]
     pub(super) skip_invalid: bool,
+    #[command(flatten)]
+    pub(super) target: TargetArgs,
 }
 
 #[derive(Debug, clap::Args)]

@@ -2,15 +2,15 @@
 
 use super::args::JoinArgs;
 use super::keyed;
-use super::source::Source;
+use super::source::{Source, check_stdin};
 use super::target::Target;
 use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
 use crate::set::container::Op;
-use crate::set::keyed::{KeyName, KeyedSets};
+use crate::set::keyed::{KeyName, KeyedSets, is_sets_file};
 use crate::set::plan::Plan;
 use crate::set::run_algebra::count_values;
-use crate::set::{Expression, ParseExpressionError};
+use crate::set::{Expression, ParseExpressionError, SetFile};
 use crate::sort::{Found, Sort, joined};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -30,18 +30,54 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
     if how == How::By(Op::Or) && !args.count && keyed::union(source, &args.sets, &args.target)? {
         return Ok(());
     }
-    let found = match lists(source, how, &args.sets)? {
-        Lists::Joined(op, sorts) => return deliver_lists(source, op, sorts, args),
-        Lists::Found(found) => found,
+    let sets = if args.sets.iter().any(|path| is_sets_file(path)) {
+        sets_of_all(source, how, &args.sets)?
+    } else {
+        let found = match lists(source, how, &args.sets)? {
+            Lists::Joined(op, sorts) => return deliver_lists(source, op, sorts, args),
+            Lists::Found(found) => found,
+        };
+        let sets = found.into_iter().zip(&args.sets).map(|(found, path)| found.set(path));
+        sets.collect::<Result<Vec<_>>>()?
     };
-    let sets = found.into_iter().zip(&args.sets).map(|(found, path)| found.set(path));
-    let sets = sets.collect::<Result<Vec<_>>>()?;
     let plans = Plan::all(&sets);
     let plan = match how {
         How::By(op) => Plan::join(op, plans),
         How::AtLeast(least) => Plan::at_least(least, plans),
     };
     deliver(source, plan, &args.target, args.count)
+}
+
+/// Copies a set, or several as one. Of a `.sets` file, one set is named.
+pub(super) fn cat(source: &Source, args: &JoinArgs) -> Result<()> {
+    if args.target.sets().is_none() {
+        let mut files = args.sets.iter().filter(|path| is_sets_file(path));
+        files.try_for_each(|path| SetFile::open(path).map(drop))?; // the error says how
+    }
+    join(source, How::By(Op::Or), args)
+}
+
+/// The sets at `paths`; a `.sets` file stands for all of its sets.
+fn sets_of_all(source: &Source, how: How, paths: &[PathBuf]) -> Result<Vec<SetFile>> {
+    check_stdin(paths)?;
+    let mut sets = Vec::new();
+    for (place, path) in paths.iter().enumerate() {
+        if !is_sets_file(path) {
+            sets.push(source.open(path)?);
+            continue;
+        }
+        if how == How::By(Op::AndNot) && place == 0 {
+            let what = "has sets by key, and the others are taken from one set: name it, FILE:KEY";
+            return Err(Error::usage(format!("{} {what}", path.display())));
+        }
+        let keyed = KeyedSets::open(path)?;
+        source.memory().check_sets(sets.len() + keyed.len())?;
+        for index in 0..keyed.len() {
+            source.check()?;
+            sets.push(keyed.set(index)?);
+        }
+    }
+    Ok(sets)
 }
 
 /// Lists of ranges that are joined as ranges, or sets of any kind.

@@ -102,7 +102,8 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         Command::Gaps { set, min_length, .. } => query::gaps(source, &set, min_length)?,
         Command::Sample { set, n, seed, .. } => query::sample(source, &set, n, seed)?,
         Command::And(args) => join::join(source, join::How::By(Op::And), &args)?,
-        Command::Or(args) | Command::Cat(args) => join::join(source, join::How::By(Op::Or), &args)?,
+        Command::Or(args) => join::join(source, join::How::By(Op::Or), &args)?,
+        Command::Cat(args) => join::cat(source, &args)?,
         Command::Xor(args) => join::join(source, join::How::By(Op::Xor), &args)?,
         Command::Andnot(args) => join::join(source, join::How::By(Op::AndNot), &args)?,
         Command::AtLeast { k, join: args } => {

@@ -3,11 +3,11 @@
 use super::Answer;
 use super::args::FilterArgs;
 use super::source::{Source, or_stdin};
-use crate::cli::stdout::{print_line, refuse_as_input, stdout};
+use crate::cli::output::{Out, TargetArgs};
+use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
 use crate::lines::{Answered, Keep};
-use std::io::Write;
 use std::path::Path;
 
 /// Prints whether values are in the set.
@@ -33,37 +33,39 @@ pub(super) fn contains(source: &Source, path: &Path, values: &[String]) -> Resul
         return Ok(all.into());
     }
     let files = or_stdin(Vec::new());
-    refuse_as_input(&files)?;
-    let answered = hand_over(source, |take| source.line_tools().tell_by_set(files, &set, take))?;
+    let (out, _bar) = (Out::open(source, &TargetArgs::default(), &files)?, source.bar(false));
+    let answered =
+        hand_over(source, out, |take| source.line_tools().tell_by_set(files, &set, take))?;
     Ok(answered.all.into())
 }
 
 /// Copies the lines that are in the set, or those that are not.
 pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<Answer> {
-    let FilterArgs { set, files, invert, columns, skip_invalid, .. } = args;
+    let FilterArgs { set, files, invert, columns, skip_invalid, target, .. } = args;
     let files = or_stdin(files);
     if is_stdin(&set) && files.iter().any(|file| is_stdin(file)) {
         return Err(Error::usage("standard input has the lines, so it cannot be the set"));
     }
-    refuse_as_input(&files)?;
     let set = source.open(&set)?;
     let tools = columns.of_lines(source.line_tools().skip_invalid(skip_invalid));
     let keep = if invert { Keep::Unknown } else { Keep::Known };
-    hand_over(source, |take| tools.filter_by_set(files, &set, keep, take))?;
+    let out = Out::open(source, &target, &files)?;
+    let _bar = source.bar(target.output.is_some());
+    hand_over(source, out, |take| tools.filter_by_set(files, &set, keep, take))?;
     Ok(Answer::Yes)
 }
 
-/// Prints the lines that `answer` hands over.
+/// Writes the lines that `answer` hands over.
 fn hand_over(
     source: &Source,
+    mut out: Out,
     answer: impl FnOnce(&mut (dyn FnMut(&[u8]) -> Result<()> + Send)) -> Result<Answered>,
 ) -> Result<Answered> {
-    let _bar = source.bar(false);
-    let mut out = stdout()?;
-    let answered = answer(&mut |lines| out.write_all(lines).map_err(Error::io("write", "-")))?;
-    out.flush().map_err(Error::io("write", "-"))?;
+    let answered = answer(&mut |lines| out.write(lines))?;
+    out.commit(source)?;
     source.note("lines", answered.lines);
     source.note("found", answered.found);
+    source.note("rejected", answered.rejected);
     source.note("screen_bytes", answered.screen_bytes);
     Ok(answered)
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Limits for sorting and writing.
 #[derive(Debug, clap::Args)]
 pub(super) struct Limits {
-    /// Keep the peak memory, but for sets and filters, below SIZE (K, M, G, T or %)
+    /// Keep the peak memory below SIZE (K, M, G, T or %); sets and filters are not counted
     #[arg(short = 'S', long, value_name = "SIZE", global = true)]
     pub(super) mem: Option<MemoryLimit>,
 
@@ -59,7 +59,7 @@ pub(super) struct Target {
     pub(super) output: Option<PathBuf>,
 
     /// Write this format. Without it: text on standard output; in FILE, what the end of its name says:
-    /// .txt, .gz, .zst, .bz2, .xz (text), .roaring, .parquet, .arrow, .feather; else bits
+    /// .txt, .csv, .tsv, .gz, .zst, .bz2, .xz (text), .roaring, .parquet, .arrow, .feather; else bits
     #[arg(long, value_name = "FORMAT", value_parser = choices::set_format())]
     pub(super) to: Option<SetFormat>,
 

@@ -113,10 +113,6 @@ pub(super) struct SortArgs {
     #[command(flatten)]
     pub(super) columns: ColumnArgs,
 
-    /// Skip the first line of each input
-    #[arg(long)]
-    pub(super) header: bool,
-
     /// Format of the inputs
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = choices::number_format())]
     pub(super) from: Format,

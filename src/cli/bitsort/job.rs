@@ -35,7 +35,6 @@ impl SortArgs {
             .merge(self.merge)
             .zero_terminated(self.zero_terminated)
             .from_format(self.from)
-            .header(self.header)
             .invalid(self.invalid_lines()?);
         sort = match self.output_format() {
             SetFormat::Values(format) => sort.to_format(format),

@@ -4,6 +4,7 @@ use super::index::IndexCommand;
 use crate::bloom::FilterKind;
 use crate::cli::choices;
 use crate::cli::columns::ColumnArgs;
+use crate::cli::output::TargetArgs;
 use crate::error::{Error, Result};
 use crate::lines::Funnel;
 use std::ffi::OsString;
@@ -271,14 +272,6 @@ impl KeyArgs {
     }
 }
 
-// Where lines go.
-#[derive(Debug, clap::Args)]
-pub(super) struct TargetArgs {
-    /// Write to FILE, whole or not at all; FILE may be an input
-    #[arg(short, long, value_name = "FILE", value_parser = choices::new_file())]
-    pub(super) output: Option<PathBuf>,
-}
-
 #[derive(Debug, clap::Args)]
 pub(super) struct ContainsArgs {
     /// A .bloom file, or one of Guava, of DCSO's bloom or of Spark; or a Parquet file
@@ -299,6 +292,8 @@ pub(super) struct ContainsArgs {
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("column", |arg| arg.help(
     "Ask for this column of delimited text, and copy whole rows: a number from 1, or a name"
+)), mut_arg("header", |arg| arg.requires("column").help(
+    "Copy the first line of each input as it is; a column's name does so, too"
 )))]
 pub(super) struct FilterArgs {
     /// A .bloom file, or one of Guava, of DCSO's bloom or of Spark

@@ -66,7 +66,7 @@ fn text(opened: &FilterFile<Opened>, counted: Option<u64>) -> String {
     } else {
         "too many to estimate".into()
     };
-    let counted_text = counted.map_or_else(String::new, |keys| format!("{keys} counted, "));
+    let counted_text = counted.map_or_else(String::new, |keys| format!("{keys} recorded, "));
     let seed = match spec.scheme().seed() {
         0 => String::new(),
         seed => format!(", seed {seed}"),

@@ -3,8 +3,9 @@
 use crate::cli::bitset::{Answer, Source};
 use crate::cli::choices;
 use crate::cli::columns::Byte;
+use crate::cli::output::refuse_as_input;
 use crate::cli::stats::StatsFormat;
-use crate::cli::stdout::{buffered, print, print_line, refuse_as_input};
+use crate::cli::stdout::{buffered, print, print_line};
 use crate::error::{Error, Result};
 use crate::lines::index::{
     BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of, rows,
@@ -109,6 +110,11 @@ impl IndexCommand {
 
 fn key_rule(words: &[OsString], delimiter: Option<Byte>) -> Result<KeyRule> {
     let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
+    // In quotes, as the messages have them.
+    let words = match words[..] {
+        [one] => one.splitn(2, ' ').collect(),
+        _ => words,
+    };
     let wrong = || Error::usage("a key is one of row, columns 1,2,3, prefix N and until BYTE");
     if delimiter.is_some() && words.first() != Some(&"columns") {
         return Err(Error::usage("--delimiter is for --key columns"));
@@ -173,7 +179,8 @@ fn build(source: &Source, mut args: BuildArgs) -> Result<()> {
 fn get(source: &Source, args: &GetArgs) -> Result<Answer> {
     let index = args.index.clone().unwrap_or_else(|| path_of(&args.data));
     let index = BlockIndex::open(&args.data, &index)?;
-    refuse_as_input([&args.data, &PathBuf::from("-")])?;
+    let stdin = args.keys.is_empty().then(|| PathBuf::from("-"));
+    refuse_as_input(stdin.iter().chain([&args.data]))?;
     let mut out = buffered()?;
     let (mut total, mut keys, mut found) = (LookupReport::default(), 0_u64, 0_u64);
     let mut ask = |asked: &[&[u8]]| -> Result<()> {

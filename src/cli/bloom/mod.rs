@@ -11,17 +11,14 @@ mod size;
 
 use super::bitset::{Answer, Source};
 use super::exit::say;
-use super::stdout::{refuse_as_input, stdout};
 use crate::bloom::{FilterFile, Opened, Scheme, spark};
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
-use crate::io::write::{Encoding, Writer};
 use crate::lines::{Funnel, LineTools};
-use args::{BloomCommand, KeyArgs, LineArgs, TargetArgs};
+use args::{BloomCommand, KeyArgs, LineArgs};
 use std::ffi::OsStr;
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(super) use args::{BloomArgs, rate};
 
@@ -114,35 +111,4 @@ fn tools(source: &Source, keys: impl Into<KeyArgs>) -> LineTools {
     let KeyArgs { lines: LineArgs { zero, crlf, skip_empty }, funnel } = keys.into();
     let tools = source.line_tools().crlf(crlf).skip_empty(skip_empty).funnel(funnel);
     if zero { tools.terminator(0) } else { tools }
-}
-
-/// The output of lines: standard output, or a file that appears at the end.
-struct Out(Writer<'static>);
-
-impl Out {
-    /// Opens the output of a command that reads `inputs` while it writes.
-    fn open(source: &Source, target: &TargetArgs, inputs: &[PathBuf]) -> Result<Self> {
-        let spool = source.spool();
-        match &target.output {
-            None => {
-                refuse_as_input(inputs)?;
-                Writer::stream(stdout()?, Encoding::Lines, &spool)
-            }
-            Some(path) => Writer::open(path, Encoding::Lines, &spool),
-        }
-        .map(Self)
-    }
-
-    /// Writes the next bytes.
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.0
-            .write_all(bytes)
-            .and_then(|()| self.0.flush())
-            .map_err(Error::io("write", self.0.path()))
-    }
-
-    fn commit(self, source: &Source) -> Result<()> {
-        source.note("written_bytes", self.0.written_bytes());
-        self.0.commit().map(drop)
-    }
 }

@@ -1,11 +1,12 @@
 //! Tests streams of lines with filters, and compares files of lines.
 
-use super::args::{ContainsArgs, FilterArgs, LineArgs, PlainChoice, TargetArgs};
-use super::{Out, check_is_file, open, plan, tools, typed_key};
+use super::args::{ContainsArgs, FilterArgs, LineArgs, PlainChoice};
+use super::{check_is_file, open, plan, tools, typed_key};
 use crate::bloom::parquet::ParquetFilter;
 use crate::bloom::{Blocked, Builder, Filter, FilterFile, Opened, Plain, Standard};
 use crate::cli::bitset::{Answer, Source, or_stdin};
 use crate::cli::columns::typed_column;
+use crate::cli::output::{Out, TargetArgs};
 use crate::cli::stdout::print;
 use crate::error::{Error, Result};
 use crate::io::read::map;
@@ -84,7 +85,7 @@ pub(super) fn contains(source: &Source, args: ContainsArgs) -> Result<Answer> {
     let column = column.as_deref().map(typed_column);
     let filter = Asked::open(&filter, column.as_ref(), kind.funnel)?;
     let files = if keys.is_empty() { or_stdin(files) } else { files };
-    let mut out = Out::open(source, &TargetArgs { output: None }, &files)?;
+    let mut out = Out::open(source, &TargetArgs::default(), &files)?;
     kind.check_typed(!keys.is_empty())?;
     let end = if kind.lines.zero { "\0" } else { "\n" };
     if let [key] = &keys[..] {

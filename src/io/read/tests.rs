@@ -75,8 +75,13 @@ fn lines_come_whole_from_blocks_of_any_size() {
 #[test]
 fn broken_records_are_cut_alike_in_blocks_of_any_size() {
     let column = Column::Number(1);
-    let selector =
-        Selector { column, delimiter: b',', terminator: b'\n', notation: Notation::DECIMAL };
+    let selector = Selector {
+        column,
+        delimiter: b',',
+        terminator: b'\n',
+        notation: Notation::DECIMAL,
+        header: false,
+    };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("text");
     for text in

@@ -5,7 +5,7 @@ use crate::error::{Error, Result, excerpt};
 use crate::io::read::Block;
 use crate::kernel::decimal;
 use crate::kernel::sys::Pages;
-use crate::number::{Column, Line, LineSink, MAX_RECORD_BYTES, Malformed, Notation, Selector};
+use crate::number::{Line, LineSink, MAX_RECORD_BYTES, Malformed, Notation, Selector};
 use crate::set::view::{BATCH, Damage, Passed, Prober, Queue};
 use std::mem;
 use std::ops::{ControlFlow, Range};
@@ -52,6 +52,8 @@ pub(super) struct Counts {
     pub(super) asked: u64,
     /// Those whose value was found.
     pub(super) found: u64,
+    /// Malformed ones that were left out.
+    pub(super) rejected: u64,
 }
 
 /// A malformed line, with which the claim ends.
@@ -105,6 +107,7 @@ impl LineSink for Lines<'_> {
 
     fn malformed(&mut self, line: Range<usize>, reason: Malformed, offset: u64) -> ControlFlow<()> {
         if self.skip_invalid {
+            self.counts.rejected += 1;
             #[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB")]
             self.blank(line.end as u32);
             return ControlFlow::Continue(());
@@ -183,7 +186,7 @@ impl<'a> Lines<'a> {
     pub(super) fn records(&mut self, selector: &Selector, block: &Block) -> usize {
         let (bytes, span) = block.padded();
         let mut start = span.start;
-        if block.first && matches!(selector.column, Column::Name(_)) {
+        if block.first && selector.has_header() {
             let header = selector.first_record(&bytes[span.clone()], MAX_RECORD_BYTES);
             self.counts.lines += 1 + newlines(header);
             start = (start + header.len() + 1).min(span.end);

@@ -54,6 +54,8 @@ pub struct Answered {
     pub lines: u64,
     /// Lines whose value is in the set.
     pub found: u64,
+    /// Malformed lines that were left out.
+    pub rejected: u64,
     /// Whether every value was found.
     pub all: bool,
     /// Memory of the filter in front of the set; 0 if none was made.
@@ -97,20 +99,21 @@ impl<'a> Filter<'a> {
         };
         // Number of the input, and its lines so far.
         let (mut input, mut before) = (0, 0);
-        let mut answered = Answered { lines: 0, found: 0, all: true, screen_bytes: 0 };
+        let mut answered = Answered { lines: 0, found: 0, rejected: 0, all: true, screen_bytes: 0 };
         let write = |lines: &mut Lines<'_>, block: &Block| {
             if input != block.input {
                 (input, before) = (block.input, 0);
             }
             self.set.after(Ok(()))?; // else the answers are of bytes that were lost
             consume(&lines.out)?;
-            let Counts { lines: count, asked, found } = lines.counts;
+            let Counts { lines: count, asked, found, rejected } = lines.counts;
             if let Some(wrong) = lines.wrong.take() {
                 return Err(wrong.error(block, before + count + 1));
             }
             before += count;
             answered.lines += count;
             answered.found += found;
+            answered.rejected += rejected;
             answered.all &= found == asked;
             Ok(())
         };

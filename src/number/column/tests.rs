@@ -2,7 +2,13 @@ use super::*;
 use proptest::prelude::*;
 
 fn selector(column: Column) -> Selector {
-    Selector { column, delimiter: b',', terminator: b'\n', notation: Notation::DECIMAL }
+    Selector {
+        column,
+        delimiter: b',',
+        terminator: b'\n',
+        notation: Notation::DECIMAL,
+        header: false,
+    }
 }
 
 fn lines(text: &str, index: usize) -> Vec<Line> {

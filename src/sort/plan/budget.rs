@@ -344,6 +344,22 @@ impl Budget {
         Self { bytes: filter_bytes / 3 * 16 }
     }
 
+    /// Checks that so many sets of a `.sets` file can be joined at once. Their values stay where they
+    /// are; each set takes about a KiB while it is joined.
+    ///
+    /// # Errors
+    ///
+    /// If they take more than the memory.
+    #[cfg(feature = "cli")]
+    pub(crate) fn check_sets(self, sets: usize) -> Result<()> {
+        const SET_BYTES: u64 = 1 << 10;
+        let needed_bytes = sets as u64 * SET_BYTES;
+        if needed_bytes <= self.bytes {
+            return Ok(());
+        }
+        Err(Error::MemoryLimitTooSmall { limit_bytes: self.bytes, needed_bytes })
+    }
+
     /// The memory of a command that is no sort, without that of the program itself.
     #[cfg(feature = "cli")]
     pub(crate) fn command(self) -> Self {
