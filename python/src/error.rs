@@ -1,6 +1,6 @@
 //! Turns errors of the library into exceptions with the same facts.
 
-use bitsort::Error as Fault;
+use bitsort::{Error as Fault, Machine};
 use pyo3::create_exception;
 use pyo3::exceptions::{
     PyException, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyTypeError, PyValueError,
@@ -169,7 +169,12 @@ fn input_of(fault: &Fault, facts: &Bound<'_, PyDict>) -> PyResult<&'static str> 
 /// Fails if the system has no room for so many bytes. Where memory is taken without asking, the
 /// process would end.
 pub(crate) fn check_memory(bytes: u64) -> PyResult<()> {
-    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    let asked = Vec::<u8>::new().try_reserve_exact(bytes);
-    asked.map_err(|_| PyMemoryError::new_err(format!("no memory for {bytes} bytes")))
+    /// Linux grants fewer bytes than these although it may not have them.
+    const MANY: u64 = 1 << 30;
+    let refused = || PyMemoryError::new_err(format!("no memory for {bytes} bytes"));
+    if bytes >= MANY && bytes > Machine::detect().available_bytes {
+        return Err(refused());
+    }
+    let room = usize::try_from(bytes).unwrap_or(usize::MAX);
+    Vec::<u8>::new().try_reserve_exact(room).map_err(|_| refused())
 }
