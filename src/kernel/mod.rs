@@ -45,4 +45,4 @@ pub(crate) use flags::packed;
 pub(crate) use level::Level;
 #[cfg(feature = "cli")]
 pub(crate) use threads::use_at_most;
-pub(crate) use threads::{in_threads, on_each, processors, sort, within_threads};
+pub(crate) use threads::{in_threads, on_each, processors, share_threads, sort, within_threads};

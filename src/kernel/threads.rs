@@ -65,6 +65,20 @@ pub(crate) fn in_threads<T: Send>(threads: usize, job: impl Fn() -> T + Sync) ->
     on_each(vec![(); threads.max(1)], |()| job())
 }
 
+/// Calls `job` with each of `items` in one pool of so many threads, in which `rayon::join` and similar
+/// calls of all jobs share work. `job` gets whether there is more than one thread.
+pub(crate) fn share_threads<I: Send>(threads: usize, items: Vec<I>, job: impl Fn(I, bool) + Sync) {
+    within_threads(threads, |shared| {
+        if shared {
+            items.into_par_iter().with_max_len(1).for_each(|item| job(item, true));
+        } else {
+            for item in items {
+                job(item, false);
+            }
+        }
+    });
+}
+
 /// Calls `job` in a pool of so many threads, in which `rayon::join` and similar calls share work.
 /// `job` gets whether there is more than one thread.
 pub(crate) fn within_threads<T: Send>(threads: usize, job: impl FnOnce(bool) -> T + Send) -> T {

@@ -128,7 +128,9 @@ fn a_folder_that_is_not_whole_is_refused() {
     fs::write(&part, &bytes[..bytes.len() - 1]).unwrap();
     assert!(SetFile::open(&path).is_err());
     let other = IntegerSet::from([400 << 16]);
-    or(&[&other]).write(&part).unwrap();
+    assert!(or(&[&other]).write(&part).is_err(), "a part is not replaced alone");
+    or(&[&other]).write(root.path().join("other.bits")).unwrap();
+    fs::copy(root.path().join("other.bits"), &part).unwrap();
     assert!(matches!(refusal(&path), FolderFault::Bytes { .. }));
     fs::write(&part, &bytes).unwrap();
 

@@ -315,7 +315,7 @@ impl Budget {
         /// Lines that stay in the cache of a processor.
         const MAX_CHUNK_BYTES: usize = 1 << 20;
         /// With less memory for each thread, lines of a MiB, which are always accepted, would not fit.
-        const BYTES_PER_THREAD: u64 = 8 << 20;
+        const BYTES_PER_THREAD: u64 = 10 << 20;
         let threads = threads.min(in_usize(self.bytes / BYTES_PER_THREAD)).max(1);
         let line_bytes = in_usize(self.bytes / (FACTOR * threads as u64));
         let chunk_bytes = line_bytes.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES);

@@ -11,7 +11,7 @@
 use crate::error::{Error, Result};
 use crate::io::write::Spool;
 use crate::kernel::sys::advise_huge_pages;
-use crate::kernel::{Level, on_each, quicksort, sort, within_threads};
+use crate::kernel::{Level, on_each, quicksort, share_threads, sort};
 use crate::progress::Progress;
 use crate::set::ranges::Windows;
 use crate::sort::{ArraySort, ReadNumbers};
@@ -83,6 +83,8 @@ pub(crate) struct Gatherer {
     spool: Spool,
     spilled: Option<Spilled>,
     pub(crate) spilled_bytes: u64,
+    /// Whether it has the ranges of all threads, sorted and joined.
+    is_joined: bool,
 }
 
 /// Ascending runs in a temporary file.
@@ -101,6 +103,11 @@ const FEW: usize = 1 << 17;
 const MIN_READ_BYTES: usize = 4 << 10;
 const MAX_READ_BYTES: usize = 256 << 10;
 
+/// Number of ranges below 2^32 in memory.
+fn count(gatherers: &[Gatherer]) -> usize {
+    gatherers.iter().map(|gatherer| gatherer.narrow.len()).sum()
+}
+
 impl Gatherer {
     /// It takes about `room_bytes` of memory between two calls of [`relieve`](Self::relieve), and a
     /// temporary file for more. It allocates room for `expected_bytes` of ranges at once.
@@ -109,7 +116,15 @@ impl Gatherer {
         let mut narrow = vec![0_u64; expected_bytes.min(room_bytes) / 8];
         advise_huge_pages(&mut narrow);
         narrow.clear();
-        Self { narrow, wide: Vec::new(), room_bytes, spool, spilled: None, spilled_bytes: 0 }
+        Self {
+            narrow,
+            wide: Vec::new(),
+            room_bytes,
+            spool,
+            spilled: None,
+            spilled_bytes: 0,
+            is_joined: false,
+        }
     }
 
     fn bytes(&self) -> usize {
@@ -170,29 +185,42 @@ impl Gatherer {
         join(&mut self.wide, threads);
     }
 
+    /// Sorts and joins the ranges of each of `lists` in the array of its first thread, if there is
+    /// room, all are below 2^32, and sorting in one array is fast. The lists are sorted side by side.
+    pub(crate) fn sort_lists(lists: Vec<&mut [Self]>, progress: &Progress) -> Result<()> {
+        let fits = |list: &&mut [Self]| {
+            let in_memory =
+                |gatherer: &Self| gatherer.spilled.is_none() && gatherer.wide.is_empty();
+            let first = list.first().filter(|first| !first.is_joined);
+            first.is_some_and(|first| first.narrow.capacity() >= count(list))
+                && list.iter().all(in_memory)
+        };
+        if !quicksort::is_fast(Level::best()) {
+            return Ok(());
+        }
+        let lists: Vec<_> = lists.into_iter().filter(fits).collect();
+        let threads = lists.iter().map(|list| list.len()).max().unwrap_or(1);
+        let few = lists.iter().map(|list| count(list)).sum::<usize>() < FEW;
+        share_threads(if few { 1 } else { threads }, lists, |list, shared| {
+            let Some((first, others)) = list.split_first_mut() else { return };
+            for other in others {
+                first.append(other);
+            }
+            let goes_on = |_| !progress.is_cancelled();
+            quicksort::sort(Level::best(), shared, &mut first.narrow, &goes_on);
+            join_sorted(&mut first.narrow);
+            first.is_joined = true;
+        });
+        Error::if_cancelled(progress)
+    }
+
     /// Sorts the ranges of all threads in one array, if all are below 2^32 and there is memory: a
     /// quarter more than they take. Gives whether it sorted them.
     fn sort_narrow(gatherers: &mut [Self], progress: &Arc<Progress>) -> Result<bool> {
         if gatherers.iter().any(|gatherer| !gatherer.wide.is_empty()) {
             return Ok(false);
         }
-        let threads = gatherers.len();
-        let count: usize = gatherers.iter().map(|gatherer| gatherer.narrow.len()).sum();
-        let Some((first, others)) = gatherers.split_first_mut() else { return Ok(false) };
-        // The array of the first thread, if sorting in one array is fast.
-        if quicksort::is_fast(Level::best()) && first.narrow.capacity() >= count {
-            for other in others {
-                first.append(other);
-            }
-            let ranges = &mut first.narrow[..];
-            let goes_on = |_| !progress.is_cancelled();
-            within_threads(if count < FEW { 1 } else { threads }, |shared| {
-                quicksort::sort(Level::best(), shared, ranges, &goes_on);
-            });
-            Error::if_cancelled(progress)?;
-            join_sorted(&mut first.narrow);
-            return Ok(true);
-        }
+        let (threads, count) = (gatherers.len(), count(gatherers));
         let room: usize = gatherers.iter().map(|gatherer| gatherer.room_bytes).sum();
         if 18 * count > room {
             return Ok(false);
@@ -226,13 +254,18 @@ impl Gatherer {
         let threads = gatherers.len();
         if gatherers.iter().any(|gatherer| gatherer.spilled.is_some()) {
             on_each(gatherers.iter_mut().collect(), |gatherer: &mut Self| gatherer.join(1));
-        } else if !Self::sort_narrow(gatherers, progress)?
-            && let Some((first, others)) = gatherers.split_first_mut()
-        {
-            for other in others {
-                first.append(other);
+        } else {
+            Self::sort_lists(vec![&mut *gatherers], progress)?;
+            let is_joined = gatherers.first().is_some_and(|first| first.is_joined);
+            if !is_joined
+                && !Self::sort_narrow(gatherers, progress)?
+                && let Some((first, others)) = gatherers.split_first_mut()
+            {
+                for other in others {
+                    first.append(other);
+                }
+                first.join(threads);
             }
-            first.join(threads);
         }
         let sources = gatherers.iter().flat_map(|gatherer| {
             let kept = [Source::Narrow(gatherer.narrow.iter()), Source::Wide(gatherer.wide.iter())];

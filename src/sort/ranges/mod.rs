@@ -191,6 +191,10 @@ pub(crate) fn joined<T>(
         let (_, gatherers) = gather(&sort, &opened, count, Invalid::Fail)?;
         lists.push((sort, gatherers));
     }
+    if let Some((sort, _)) = lists.first() {
+        let progress = Arc::clone(&sort.progress);
+        Gatherer::sort_lists(lists.iter_mut().map(|(_, list)| &mut list[..]).collect(), &progress)?;
+    }
     let mut joined: Option<Box<dyn RunSource + '_>> = None;
     for (sort, gatherers) in &mut lists {
         let next = Box::new(sort.runs(gatherers)?);
