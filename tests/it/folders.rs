@@ -125,6 +125,9 @@ fn a_folder_that_is_no_whole_set_is_refused() {
     work.write("f/part-00099.bits/mine", "mine");
     refused("or a --parts 2 -o f", "f: it has part-00099.bits, which is no part of a set");
     assert_eq!(work.read("f/part-00099.bits/mine"), "mine");
+    fs::create_dir(work.file("h")).unwrap();
+    assert!(Command::new("mkfifo").arg(work.file("h/_manifest.json")).status().unwrap().success());
+    refused("or a --parts 2 -o h", "h: it has _manifest.json, which is no part of a set");
     // A part is no set of its own.
     refused("add a/part-00000.bits 5", "a: a set in parts is not changed in place");
     refused("or a b.bits -o a/part-00001.bits", "a: a set in parts is not changed in place");

@@ -261,15 +261,16 @@ fn check_replaceable(path: &Path) -> Result<()> {
     let mut has_manifest = false;
     for entry in fs::read_dir(path).map_err(Error::io("read", path))? {
         let entry = entry.map_err(Error::io("read", path))?;
-        let is_folder = entry.file_type().map_err(Error::io("read", path))?.is_dir();
         let name = entry.file_name();
         let name = name.to_string_lossy();
         names += 1;
-        if name == MANIFEST && !is_folder {
-            has_manifest = is_manifest(&entry.path())?;
-        }
-        let is_ours = if name == MANIFEST { has_manifest } else { Part::is_name(&name) };
-        if is_folder || !is_ours {
+        let is_ours = if name == MANIFEST {
+            has_manifest = manifest_of(path).is_some_and(|bytes| Manifest::read(&bytes).is_ok());
+            has_manifest
+        } else {
+            Part::is_name(&name) && entry.path().is_file()
+        };
+        if !is_ours {
             others.get_or_insert_with(|| name.into_owned());
         }
     }
@@ -280,10 +281,10 @@ fn check_replaceable(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether a file is a manifest. One that is damaged is none.
-fn is_manifest(path: &Path) -> Result<bool> {
-    let bytes = fs::read(path).map_err(Error::io("read", path))?;
-    Ok(Manifest::read(&bytes).is_ok())
+/// The bytes of the manifest of a folder, if it has such a file.
+fn manifest_of(folder: &Path) -> Option<Vec<u8>> {
+    let path = folder.join(MANIFEST);
+    if path.is_file() { fs::read(path).ok() } else { None }
 }
 
 /// The folder whose manifest names the part at `path`, if `path` is a part.
@@ -293,7 +294,7 @@ pub(in crate::set) fn folder_of_part(path: &Path) -> Result<Option<PathBuf>> {
     else {
         return Ok(None);
     };
-    let Ok(bytes) = fs::read(folder.join(MANIFEST)) else { return Ok(None) };
+    let Some(bytes) = manifest_of(folder) else { return Ok(None) };
     let manifest = Manifest::read(&bytes).map_err(|fault| fault.of(folder))?;
     Ok(manifest.parts.iter().any(|part| part.name == name).then(|| folder.to_path_buf()))
 }
