@@ -116,9 +116,10 @@ impl RunSource for RunAlgebra<'_> {
         self.left.source.is_narrow()
     }
 
-    /// Every run is part of a left run.
+    /// Every run is part of a left run. There are windows only if both sides can find their runs.
     fn windows(&self) -> Option<Windows> {
-        self.left.source.windows()
+        let windows = self.left.source.windows()?;
+        self.right.source.window([0, u64::MAX]).map(|_| windows)
     }
 
     fn window(&self, window: [u64; 2]) -> Option<Box<dyn RunSource + '_>> {

@@ -10,6 +10,32 @@ use std::collections::BTreeSet;
 const DROP: &str =
     "# a list\n10.0.0.0/9 ; the first half\n10.128.0.0 - 10.255.255.255\n\n192.0.2.7\r\n";
 
+/// Threads share a list only if all of its ranges are below 2^32.
+#[test]
+fn lists_are_joined_where_only_one_of_them_is_below_2_to_the_32() {
+    let work = Workspace::new();
+    let text = |lines: Vec<String>| lines.join("\n") + "\n";
+    let list = |first: u64| text((0..20_000).map(|n| (first + 3 * n).to_string()).collect());
+    let (low, high) = (list(0), list(1 << 39));
+    work.write("low", &low);
+    work.write("high", &high);
+    work.write("both", format!("{low}{high}"));
+    let ranges = |list: &str| text(list.lines().map(|line| format!("{line}-{line}")).collect());
+    for (line, expected) in [
+        ("and low high", ""),
+        ("and low both", &*low),
+        ("andnot low high", &*low),
+        ("andnot both low", &*high),
+        ("andnot low both high", ""),
+    ] {
+        for threads in [1, 2, 3] {
+            let ran = work.set(&format!("{line} --ranges --threads {threads}"), "");
+            let out = ran.quiet();
+            assert!(out == expected || out == ranges(expected), "{line} {threads}");
+        }
+    }
+}
+
 #[test]
 fn block_lists_are_joined_cut_subtracted_and_compared() {
     let work = Workspace::new();
