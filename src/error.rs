@@ -401,8 +401,8 @@ impl Error {
     }
 
     /// Attaches an action and a file to an I/O error; for `map_err`. An error of this type inside it
-    /// knows better, and stays as it is. Of an error of the system inside it, a library would name a
-    /// temporary file: that one is taken.
+    /// knows better, and stays as it is. A library may wrap an error of the system, and name its own
+    /// temporary file: then the error of the system is taken.
     pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,

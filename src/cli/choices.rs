@@ -111,14 +111,13 @@ pub(super) fn is_of_keys(path: &Path) -> bool {
     path.extension().and_then(OsStr::to_str) == Some("sets")
 }
 
-/// Refuses the name of a file of sets by key for one set.
-pub(super) fn no_sets_by_key(path: &Path) -> Result<()> {
-    let wrong = || format!("{}: a .sets file has sets by key, and this is one set", path.display());
-    if is_of_keys(path) { Err(Error::usage(wrong())) } else { no_set_of_keys(path) }
-}
-
-/// Refuses the name of one of the sets of a file, FILE.sets:KEY, for an output.
-pub(super) fn no_set_of_keys(path: &Path) -> Result<()> {
+/// Refuses a name for the output of one set: that of a file of sets by key, unless `--to` says what
+/// is written, and that of one of the sets of such a file, FILE.sets:KEY.
+pub(super) fn no_sets_by_key(path: &Path, to: Option<SetFormat>) -> Result<()> {
+    if to.is_none() && is_of_keys(path) {
+        let what = "a .sets file has sets by key, and this is one set";
+        return Err(Error::usage(format!("{}: {what}", path.display())));
+    }
     let Some(file) = file_in_name(path) else { return Ok(()) };
     let (name, file) = (path.display(), file.display());
     let what = "which one output cannot replace: group the rows again, or choose another name";

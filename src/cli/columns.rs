@@ -24,6 +24,10 @@ pub(super) struct ColumnArgs {
     header: bool,
 }
 
+/// Help for `--header` in commands that copy lines.
+pub(super) const COPIED_HEADER: &str =
+    "Copy the first line of each input as it is; a column's name does so, too";
+
 // How values are written in a file of numbers.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct FromArg {

@@ -134,8 +134,8 @@ impl LineTools {
     /// Takes keys from this column of delimited text; a record then counts as a line. Only for
     /// [`filter`](Self::filter) and [`filter_by_set`](Self::filter_by_set); other tools refuse it.
     pub fn column(mut self, column: Column, delimiter: u8) -> Self {
-        let (terminator, notation, header) = (b'\n', Notation::DECIMAL, self.header);
-        self.column = Some(Selector { column, delimiter, terminator, notation, header });
+        let (terminator, notation) = (b'\n', Notation::DECIMAL);
+        self.column = Some(Selector { column, delimiter, terminator, notation, header: false });
         self
     }
 
@@ -143,9 +143,6 @@ impl LineTools {
     /// that is named always has one. Only with a [`column`](Self::column).
     pub fn header(mut self, header: bool) -> Self {
         self.header = header;
-        if let Some(column) = &mut self.column {
-            column.header = header;
-        }
         self
     }
 
@@ -195,7 +192,7 @@ fn paths(files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Vec<PathBuf> {
 /// The tools.
 impl LineTools {
     /// Hands over the lines whose keys may be in a filter, or those whose keys are certainly not in
-    /// it. With a named column the header is handed over too.
+    /// it. A header is handed over too.
     ///
     /// O(bytes) time; memory for some chunks of lines.
     ///
@@ -215,7 +212,7 @@ impl LineTools {
             Some(_) if self.rules.terminator != b'\n' => {
                 Err(Error::usage("records of delimited text end in a newline, not in NUL"))
             }
-            Some(selector) => self.job().copy_records(files, selector, wanted, ask, take),
+            Some(selector) => self.job().copy_records(files, &selector, wanted, ask, take),
             None => self.job().copy_lines(files, wanted, ask, take),
         }
     }
@@ -416,14 +413,17 @@ impl LineTools {
     }
 
     /// The column of delimited text, if one was chosen.
-    pub(super) fn selector(&self) -> Result<Option<&Selector>> {
-        let fault = |chosen: &Selector| chosen.column.fault(chosen.delimiter, chosen.terminator);
-        match self.column.as_ref().and_then(fault) {
-            Some(fault) => Err(Error::usage(fault)),
-            None if self.header && self.column.is_none() => {
-                Err(Error::usage("a header is a record of delimited text: choose a column"))
+    pub(super) fn selector(&self) -> Result<Option<Selector>> {
+        let Some(chosen) = &self.column else {
+            if self.header {
+                let what = "a header is a record of delimited text: choose a column";
+                return Err(Error::usage(what));
             }
-            None => Ok(self.column.as_ref()),
+            return Ok(None);
+        };
+        match chosen.column.fault(chosen.delimiter, chosen.terminator) {
+            Some(fault) => Err(Error::usage(fault)),
+            None => Ok(Some(Selector { header: self.header, ..chosen.clone() })),
         }
     }
 

@@ -4,7 +4,7 @@ use super::query::Share;
 use super::target::{Limits, Target};
 use crate::cli::bloom::BloomArgs;
 use crate::cli::choices;
-use crate::cli::columns::{ColumnArgs, FromArg, KeyColumnArgs, NumberArgs};
+use crate::cli::columns::{COPIED_HEADER, ColumnArgs, FromArg, KeyColumnArgs, NumberArgs};
 use crate::cli::generate::{self, Generate};
 use crate::cli::notation::NotationArgs;
 use crate::cli::output::TargetArgs;
@@ -357,9 +357,7 @@ pub(super) struct ContainsArgs {
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("column", |arg| arg.help(
     "Take the values from this column of delimited text: a number from 1, or a name; copy whole rows, and the header of each input if it names the column"
-)), mut_arg("header", |arg| arg.requires("column").help(
-    "Copy the first line of each input as it is; a column's name does so, too"
-)), mut_arg("from", |arg| arg.help(
+)), mut_arg("header", |arg| arg.requires("column").help(COPIED_HEADER)), mut_arg("from", |arg| arg.help(
     "Format of the set, if it is a file of numbers; the lines are always text [default: text]"
 )))]
 pub(super) struct FilterArgs {

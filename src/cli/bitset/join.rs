@@ -20,6 +20,18 @@ use std::path::PathBuf;
 pub(super) enum How {
     By(Op),
     AtLeast(usize),
+    /// As by [`Op::Or`], but of a `.sets` file one set is named.
+    Copied,
+}
+
+impl How {
+    fn op(self) -> Option<Op> {
+        match self {
+            Self::By(op) => Some(op),
+            Self::Copied => Some(Op::Or),
+            Self::AtLeast(_) => None,
+        }
+    }
 }
 
 /// Joins sets into the target, or counts the values of the result.
@@ -27,54 +39,64 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
     if how == How::AtLeast(0) {
         return Err(Error::usage("at least 0 sets have every value; K is 1 or more"));
     }
-    if how == How::By(Op::Or) && !args.count && keyed::union(source, &args.sets, &args.target)? {
+    let is_union = how.op() == Some(Op::Or);
+    if is_union && !args.count && keyed::union(source, &args.sets, &args.target)? {
         return Ok(());
     }
-    let sets = if args.sets.iter().any(|path| is_sets_file(path)) {
-        sets_of_all(source, how, &args.sets)?
-    } else {
-        let found = match lists(source, how, &args.sets)? {
-            Lists::Joined(op, sorts) => return deliver_lists(source, op, sorts, args),
-            Lists::Found(found) => found,
-        };
-        let sets = found.into_iter().zip(&args.sets).map(|(found, path)| found.set(path));
-        sets.collect::<Result<Vec<_>>>()?
+    let found = match lists(source, how, &args.sets)? {
+        Lists::Joined(op, sorts) => return deliver_lists(source, op, sorts, args),
+        Lists::Found(found) => found,
     };
+    let sets = sets_of(source, found, &args.sets)?;
     let plans = Plan::all(&sets);
     let plan = match how {
         How::By(op) => Plan::join(op, plans),
+        How::Copied => Plan::join(Op::Or, plans),
         How::AtLeast(least) => Plan::at_least(least, plans),
     };
     deliver(source, plan, &args.target, args.count)
 }
 
-/// Copies a set, or several as one. Of a `.sets` file, one set is named.
-pub(super) fn cat(source: &Source, args: &JoinArgs) -> Result<()> {
-    if args.target.sets().is_none() {
-        let mut files = args.sets.iter().filter(|path| is_sets_file(path));
-        files.try_for_each(|path| SetFile::open(path).map(drop))?; // the error says how
-    }
-    join(source, How::By(Op::Or), args)
+/// What is at a path.
+#[expect(clippy::large_enum_variant, reason = "there are a few at a time")]
+enum Operand {
+    One(Found),
+    /// A `.sets` file, which stands for all of its sets.
+    Many(KeyedSets),
 }
 
-/// The sets at `paths`; a `.sets` file stands for all of its sets.
-fn sets_of_all(source: &Source, how: How, paths: &[PathBuf]) -> Result<Vec<SetFile>> {
+fn find_all(source: &Source, how: How, paths: &[PathBuf]) -> Result<Vec<Operand>> {
     check_stdin(paths)?;
-    let mut sets = Vec::new();
-    for (place, path) in paths.iter().enumerate() {
-        if !is_sets_file(path) {
-            sets.push(source.open(path)?);
-            continue;
-        }
-        if how == How::By(Op::AndNot) && place == 0 {
-            let what = "has sets by key, and the others are taken from one set: name it, FILE:KEY";
-            return Err(Error::usage(format!("{} {what}", path.display())));
-        }
-        let keyed = KeyedSets::open(path)?;
-        source.memory().check_sets(sets.len() + keyed.len())?;
-        for index in 0..keyed.len() {
-            source.check()?;
-            sets.push(keyed.set(index)?);
+    let mut found = Vec::with_capacity(paths.len());
+    for path in paths {
+        found.push(match source.find(path) {
+            Err(_) if how != How::Copied && is_sets_file(path) => {
+                if how == How::By(Op::AndNot) && found.is_empty() {
+                    let what =
+                        "has sets by key, and the others are taken from one set: name it, FILE:KEY";
+                    return Err(Error::usage(format!("{} {what}", path.display())));
+                }
+                Operand::Many(KeyedSets::open(path)?)
+            }
+            one => Operand::One(one?),
+        });
+    }
+    Ok(found)
+}
+
+/// The sets of all operands. Messages call the set of sorted numbers by its path.
+fn sets_of(source: &Source, found: Vec<Operand>, paths: &[PathBuf]) -> Result<Vec<SetFile>> {
+    let mut sets = Vec::with_capacity(found.len());
+    for (operand, path) in found.into_iter().zip(paths) {
+        match operand {
+            Operand::One(found) => sets.push(found.set(path)?),
+            Operand::Many(keyed) => {
+                source.memory().check_sets(sets.len() + keyed.len())?;
+                for index in 0..keyed.len() {
+                    source.check()?;
+                    sets.push(keyed.set(index)?);
+                }
+            }
         }
     }
     Ok(sets)
@@ -83,24 +105,30 @@ fn sets_of_all(source: &Source, how: How, paths: &[PathBuf]) -> Result<Vec<SetFi
 /// Lists of ranges that are joined as ranges, or sets of any kind.
 enum Lists {
     Joined(Op, Vec<Sort>),
-    Found(Vec<Found>),
+    Found(Vec<Operand>),
 }
 
 /// With more lists, each would get too little memory.
 const MOST_LISTS: usize = 16;
 
 fn lists(source: &Source, how: How, paths: &[PathBuf]) -> Result<Lists> {
-    let found = source.find_all(paths)?;
-    let op = match how {
-        How::By(op @ (Op::Or | Op::AndNot)) => Some(op),
-        How::By(Op::And) if paths.len() <= MOST_LISTS => Some(Op::And),
+    let found = find_all(source, how, paths)?;
+    let op = match how.op() {
+        Some(op @ (Op::Or | Op::AndNot)) => Some(op),
+        Some(Op::And) if paths.len() <= MOST_LISTS => Some(Op::And),
         _ => None,
     };
-    let is_list = |found: &Found| matches!(found, Found::Numbers(sort) if sort.takes_ranges());
+    let is_list = |operand: &Operand| match operand {
+        Operand::One(Found::Numbers(sort)) => sort.takes_ranges(),
+        Operand::One(Found::Set(_)) | Operand::Many(_) => false,
+    };
     let Some(op) = op.filter(|_| found.iter().all(is_list)) else {
         return Ok(Lists::Found(found));
     };
-    let sort = |found| if let Found::Numbers(sort) = found { Some(sort) } else { None };
+    let sort = |operand| match operand {
+        Operand::One(Found::Numbers(sort)) => Some(sort),
+        Operand::One(Found::Set(_)) | Operand::Many(_) => None,
+    };
     Ok(Lists::Joined(op, found.into_iter().filter_map(sort).collect()))
 }
 

@@ -103,7 +103,7 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         Command::Sample { set, n, seed, .. } => query::sample(source, &set, n, seed)?,
         Command::And(args) => join::join(source, join::How::By(Op::And), &args)?,
         Command::Or(args) => join::join(source, join::How::By(Op::Or), &args)?,
-        Command::Cat(args) => join::cat(source, &args)?,
+        Command::Cat(args) => join::join(source, join::How::Copied, &args)?,
         Command::Xor(args) => join::join(source, join::How::By(Op::Xor), &args)?,
         Command::Andnot(args) => join::join(source, join::How::By(Op::AndNot), &args)?,
         Command::AtLeast { k, join: args } => {

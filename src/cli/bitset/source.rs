@@ -228,12 +228,6 @@ impl Source {
         paths.iter().map(|path| self.open(path)).collect()
     }
 
-    /// Opens sets as [`open_all`](Self::open_all) does, but leaves numbers unsorted.
-    pub(super) fn find_all(&self, paths: &[PathBuf]) -> Result<Vec<Found>> {
-        check_stdin(paths)?;
-        paths.iter().map(|path| self.sort().find(path)).collect()
-    }
-
     /// Sorts files of numbers into a set.
     pub(super) fn build(
         &self,

@@ -74,13 +74,11 @@ impl Target {
         if self.parts.is_some() {
             return Ok(SetFormat::Bits);
         }
-        match (self.to, &self.output) {
-            (Some(format), Some(path)) => choices::no_set_of_keys(path).map(|()| format),
-            (Some(format), None) => Ok(format),
-            (None, None) => Ok(SetFormat::Values(Format::Text)),
-            (None, Some(path)) => choices::no_sets_by_key(path)
-                .map(|()| SetFormat::of_name(path).unwrap_or(SetFormat::Bits)),
-        }
+        let Some(path) = &self.output else {
+            return Ok(self.to.unwrap_or(SetFormat::Values(Format::Text)));
+        };
+        choices::no_sets_by_key(path, self.to)?;
+        Ok(self.to.or_else(|| SetFormat::of_name(path)).unwrap_or(SetFormat::Bits))
     }
 
     /// The `.sets` file that the command writes, if `-o` says so.

@@ -21,10 +21,8 @@ use std::path::{Path, PathBuf};
 impl SortArgs {
     /// The sort that the flags describe.
     pub(super) fn to_sort(&self, machine: &Machine) -> Result<Sort> {
-        match (self.to, &self.output) {
-            (None, Some(output)) => choices::no_sets_by_key(output)?,
-            (Some(_), Some(output)) => choices::no_set_of_keys(output)?,
-            (_, None) => {}
+        if let Some(output) = &self.output {
+            choices::no_sets_by_key(output, self.to)?;
         }
         let mut sort = Sort::new()
             .distinct(self.unique)

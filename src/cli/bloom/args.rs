@@ -3,7 +3,7 @@
 use super::index::IndexCommand;
 use crate::bloom::FilterKind;
 use crate::cli::choices;
-use crate::cli::columns::ColumnArgs;
+use crate::cli::columns::{COPIED_HEADER, ColumnArgs};
 use crate::cli::output::TargetArgs;
 use crate::error::{Error, Result};
 use crate::lines::Funnel;
@@ -292,9 +292,7 @@ pub(super) struct ContainsArgs {
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("column", |arg| arg.help(
     "Ask for this column of delimited text, and copy whole rows: a number from 1, or a name"
-)), mut_arg("header", |arg| arg.requires("column").help(
-    "Copy the first line of each input as it is; a column's name does so, too"
-)))]
+)), mut_arg("header", |arg| arg.requires("column").help(COPIED_HEADER)))]
 pub(super) struct FilterArgs {
     /// A .bloom file, or one of Guava, of DCSO's bloom or of Spark
     pub(super) filter: PathBuf,

@@ -239,7 +239,7 @@ impl<'w> Writer<'w> {
         self.finish()?.show()
     }
 
-    /// Writes what is missing. A stream then has all of its bytes, and a file lacks its name.
+    /// Writes the last bytes. A stream is complete then; a file still needs its name.
     ///
     /// # Errors
     ///

@@ -79,7 +79,7 @@ impl<'a> Filter<'a> {
         let (share, screen_bytes) = tools.memory.set_lines(tools.threads, screen_bytes);
         let chunks = chunk_job(share, &tools.progress);
         let (notation, skip_invalid) = (tools.notation, tools.skip_invalid);
-        let column = tools.selector()?.cloned().map(|column| Selector { notation, ..column });
+        let column = tools.selector()?.map(|column| Selector { notation, ..column });
         Ok(Self { set, answer, column, notation, skip_invalid, screen_bytes, chunks })
     }
 

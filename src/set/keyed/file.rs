@@ -430,7 +430,7 @@ impl KeyedSets {
     }
 }
 
-/// What is before and behind each colon of a name.
+/// Cuts a name at each of its colons, into the part before the colon and the part behind it.
 fn halves(name: &[u8]) -> impl Iterator<Item = (&Path, &[u8])> {
     name.iter().enumerate().filter(|(_, byte)| **byte == b':').filter_map(|(at, _)| {
         let file = Path::new(std::ffi::OsStr::from_bytes(name.get(..at)?));
