@@ -9,7 +9,6 @@ pub(crate) mod common_lines;
 mod distinct;
 mod exact;
 mod filter;
-mod funnel;
 mod group;
 pub mod index;
 pub(crate) mod keys;
@@ -21,6 +20,6 @@ mod tools;
 pub(crate) use records::HEAD_BYTES as RECORD_HEAD_BYTES;
 
 pub use filter::Answered;
-pub use funnel::Funnel;
 pub use group::{Group, GroupReport};
+pub use keys::Funnel;
 pub use tools::{Keep, LineTools};

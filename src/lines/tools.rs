@@ -3,7 +3,7 @@
 use super::common_lines::CommonLines;
 use super::distinct::Distinct;
 use super::filter::{Answered, Filter, LineAnswer};
-use super::funnel::Funnel;
+use super::keys::Funnel;
 use super::keys::{LineJob, LineRules};
 use super::spool::{named_as_typed, rereadable};
 use crate::bloom::growing::Growing;

@@ -1,5 +1,5 @@
+use super::finish::emit::Output;
 use super::finish::emit::Style;
-use super::finish::output::Output;
 use crate::io::read::{Opened, ScanOptions};
 use std::path::PathBuf;
 

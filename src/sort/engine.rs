@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::finish::emit::Written;
 use super::finish::loaded::Loaded;
-use super::load::pool::{Pool, reserve};
+use super::load::entries::{Pool, reserve};
 use super::load::scatter::{Outside, Relief, Scatter, Segments};
 use super::load::spill::SpillFiles;
 use super::partitioning::{Entry, low_mask};

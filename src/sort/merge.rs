@@ -2,7 +2,7 @@
 
 use super::check::{check_each, first_disorder};
 use super::finish::emit::{Emitter, Style};
-use super::finish::output::{Output as Parts, Target};
+use super::finish::emit::{Output as Parts, Target};
 use super::options::Sort;
 use super::partitioning::Window;
 use super::plan::budget::{Budget, MergeShare};

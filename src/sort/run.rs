@@ -2,8 +2,8 @@
 
 use super::context::Context;
 use super::engine::{Pass, pass};
+use super::finish::emit::{Output, Target};
 use super::finish::emit::{Style, Written};
-use super::finish::output::{Output, Target};
 use super::load::scatter::Outside;
 use super::multipass::Passes;
 use super::options::Sort;

@@ -1,7 +1,7 @@
 //! Union, intersection, difference and symmetric difference of two bitmaps: in new memory, in
 //! place, and only counted.
 
-use super::bits::{Bitmap, Bits};
+use super::bits::{Bitmap, Bits, OutsideUniverse};
 use super::owned::OwnedWords;
 use super::words::{Word, Words, WordsMut};
 use crate::kernel::Level;
@@ -9,14 +9,6 @@ use crate::kernel::words::{self, Op};
 
 /// Words that are counted before a check whether they are enough.
 const BLOCK_WORDS: usize = 1 << 12;
-
-/// A value that a bitmap has no bit for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{value} is outside of the bitmap's universe")]
-pub struct OutsideUniverse {
-    /// The value.
-    pub value: u64,
-}
 
 impl<S: Words> Bits<S> {
     /// The bits of `value`, `value + 1`, … as one word. Values outside of the universe have the bit

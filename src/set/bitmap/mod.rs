@@ -21,14 +21,12 @@
 
 mod algebra;
 mod bits;
-mod edit;
 mod iter;
 mod owned;
 #[cfg(test)]
 mod tests;
 mod words;
 
-pub use algebra::OutsideUniverse;
-pub use bits::{Bitmap, BitmapMut, BitmapView, Bits};
+pub use bits::{Bitmap, BitmapMut, BitmapView, Bits, OutsideUniverse};
 pub use iter::{Ones, Runs};
 pub use words::Word;

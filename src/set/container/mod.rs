@@ -12,7 +12,6 @@ mod count;
 mod many;
 mod owned;
 mod scratch;
-mod search;
 
 pub(crate) use count::{intersection_len, intersects};
 pub(crate) use many::Among;
@@ -21,8 +20,7 @@ pub(crate) use scratch::Scratch;
 
 pub(crate) use crate::kernel::words::Op;
 
-use crate::kernel::steps;
-use crate::kernel::{self, Level, ones, popcount, runs};
+use crate::kernel::{self, Level, ones, popcount, runs, steps};
 
 /// Words of a bitmap container.
 pub(crate) const WORDS: usize = 1024;
@@ -158,11 +156,11 @@ impl Container<'_> {
     #[inline]
     pub(crate) fn contains(self, low: u16) -> bool {
         match self {
-            Self::Array(values) => search::contains(values, low),
+            Self::Array(values) => array_contains(values, low),
             Self::Bitmap(words) => {
                 u64::from_le_bytes(words[usize::from(low >> 6)]) >> (low & 63) & 1 == 1
             }
-            Self::Runs(runs) => search::runs(runs, low).is_ok(),
+            Self::Runs(runs) => run_of(runs, low).is_ok(),
         }
     }
 
@@ -171,7 +169,7 @@ impl Container<'_> {
     #[inline]
     pub(crate) fn touch(self, low: u16) -> u8 {
         match self {
-            Self::Array(values) => search::touch(values, low),
+            Self::Array(values) => touch_array(values, low),
             Self::Bitmap(words) => words[usize::from(low >> 6)][0],
             Self::Runs(runs) => runs.get(runs.len() / 2).map_or(0, |run| run[0]),
         }
@@ -181,7 +179,7 @@ impl Container<'_> {
     #[inline]
     pub(crate) fn prefetch(self, low: u16) {
         match self {
-            Self::Array(values) => search::prefetch(values, low),
+            Self::Array(values) => prefetch_array(values, low),
             Self::Bitmap(words) => kernel::prefetch(words, usize::from(low >> 6)),
             Self::Runs(runs) => kernel::prefetch(runs, runs.len() / 2),
         }
@@ -201,7 +199,7 @@ impl Container<'_> {
         steps::count(1 + self.bytes().len() / 64);
         match self {
             #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
-            Self::Array(values) => match search::array(values, low) {
+            Self::Array(values) => match place_in_array(values, low) {
                 Ok(found) => found as u32 + 1,
                 Err(place) => place as u32,
             },
@@ -257,7 +255,7 @@ impl Container<'_> {
     pub(crate) fn next(self, low: u16) -> Option<u16> {
         match self {
             Self::Array(values) => {
-                let (Ok(place) | Err(place)) = search::array(values, low);
+                let (Ok(place) | Err(place)) = place_in_array(values, low);
                 values.get(place).map(|&low| u16::from_le_bytes(low))
             }
             Self::Bitmap(words) => {
@@ -273,7 +271,7 @@ impl Container<'_> {
                 }
                 None
             }
-            Self::Runs(runs) => match search::runs(runs, low) {
+            Self::Runs(runs) => match run_of(runs, low) {
                 Ok(_) => Some(low),
                 Err(place) => runs.get(place).and_then(|&run| u16::try_from(ends(run).0).ok()),
             },
@@ -283,7 +281,7 @@ impl Container<'_> {
     /// The largest value up to `low`.
     pub(crate) fn previous(self, low: u16) -> Option<u16> {
         match self {
-            Self::Array(values) => match search::array(values, low) {
+            Self::Array(values) => match place_in_array(values, low) {
                 Ok(_) => Some(low),
                 Err(place) => Some(u16::from_le_bytes(*values.get(place.checked_sub(1)?)?)),
             },
@@ -299,7 +297,7 @@ impl Container<'_> {
                 }
                 None
             }
-            Self::Runs(runs) => match search::runs(runs, low) {
+            Self::Runs(runs) => match run_of(runs, low) {
                 Ok(_) => Some(low),
                 Err(place) => u16::try_from(ends(*runs.get(place.checked_sub(1)?)?).1).ok(),
             },
@@ -401,3 +399,130 @@ impl Container<'_> {
 
 #[cfg(test)]
 mod tests;
+
+/// Values that are compared together.
+const WINDOW: usize = 64;
+
+/// The index of `low` if the values were evenly spread.
+fn guess(values: &[[u8; 2]], low: u16) -> usize {
+    (usize::from(low) * values.len()) >> 16
+}
+
+/// Indices in a window that hit each of its cache lines, for any alignment.
+const IN_LINES: [usize; 3] = [0, 32, WINDOW - 1];
+/// Windows that are tried before a binary search.
+const TRIES: usize = 2;
+
+/// The start of the window that is compared first. Of two thousand evenly spread values, 90 of 100
+/// are at most half a window from the expected place, and nearly all others are in the next window.
+fn window_start(values: &[[u8; 2]], low: u16) -> usize {
+    let last = values.len().saturating_sub(WINDOW);
+    guess(values, low).saturating_sub(WINDOW / 2).min(last)
+}
+
+/// Whether `low` is in `window`. It compares all values: a mispredicted branch would cost more.
+fn is_in_window(window: &[[u8; 2]; WINDOW], low: u16) -> bool {
+    window.iter().fold(false, |found, value| found | (u16::from_le_bytes(*value) == low))
+}
+
+/// Whether `low` is among fewer values than a window has: a binary search without branches.
+fn is_among_few(values: &[[u8; 2]], low: u16) -> bool {
+    let mut rest = values;
+    while rest.len() > 1 {
+        let (front, back) = rest.split_at(rest.len() / 2);
+        rest = if u16::from_le_bytes(back[0]) <= low { back } else { front };
+    }
+    rest.first().is_some_and(|&value| u16::from_le_bytes(value) == low)
+}
+
+/// Whether `low` is in the array.
+fn array_contains(values: &[[u8; 2]], low: u16) -> bool {
+    let mut start = window_start(values, low);
+    for _ in 0..TRIES {
+        let Some(window) = values[start..].first_chunk::<WINDOW>() else {
+            return is_among_few(values, low);
+        };
+        let found = is_in_window(window, low);
+        let [first, last] = [window[0], window[WINDOW - 1]].map(u16::from_le_bytes);
+        let end = start + WINDOW;
+        start = match () {
+            () if low < first && start > 0 => start.saturating_sub(WINDOW),
+            () if low > last && end < values.len() => end.min(values.len() - WINDOW),
+            // Test this last: a branch before it would be mispredicted more often.
+            () => return found,
+        };
+    }
+    place_in_array(values, low).is_ok()
+}
+
+/// Reads from the cache lines of the window that is compared first.
+fn touch_array(values: &[[u8; 2]], low: u16) -> u8 {
+    match values[window_start(values, low)..].first_chunk::<WINDOW>() {
+        Some(window) => IN_LINES.iter().fold(0, |all, &at| all ^ window[at][0]),
+        None => {
+            values.first().map_or(0, |first| first[0]) ^ values.last().map_or(0, |last| last[0])
+        }
+    }
+}
+
+/// Prefetches the cache lines of the window that is compared first.
+#[inline]
+fn prefetch_array(values: &[[u8; 2]], low: u16) {
+    let start = window_start(values, low);
+    for at in IN_LINES {
+        kernel::prefetch(values, start + at);
+    }
+}
+
+/// The place of `low`, or the place where it would be inserted.
+///
+/// The search starts at the place that `low` would have among evenly spread values. Ids mostly are
+/// so: it touches one or two cache lines, not the eleven of a binary search. O(log n) for any
+/// values.
+pub(super) fn place_in_array(values: &[[u8; 2]], low: u16) -> Result<usize, usize> {
+    let at = |index: usize| u16::from_le_bytes(values[index]);
+    let count = values.len();
+    if count == 0 {
+        return Err(0);
+    }
+    let guess = guess(values, low);
+    let mut step = 8;
+    // The answer is from `from` to `to`, both included.
+    let (mut from, mut to);
+    if at(guess) < low {
+        from = guess + 1;
+        to = (from + step).min(count);
+        while to < count && at(to - 1) < low {
+            from = to;
+            step *= 2;
+            to = (from + step).min(count);
+        }
+    } else {
+        to = guess;
+        from = to.saturating_sub(step);
+        while from > 0 && at(from) >= low {
+            to = from;
+            step *= 2;
+            from = to.saturating_sub(step);
+        }
+    }
+    while from < to {
+        let middle = from.midpoint(to);
+        if at(middle) < low {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    if from < count && at(from) == low { Ok(from) } else { Err(from) }
+}
+
+/// The run that has `low`, or the first run behind it.
+fn run_of(runs: &[[u8; 4]], low: u16) -> Result<usize, usize> {
+    let low = u32::from(low);
+    let place = runs.partition_point(|&run| ends(run).1 < low);
+    match runs.get(place) {
+        Some(&run) if ends(run).0 <= low => Ok(place),
+        _ => Err(place),
+    }
+}

@@ -1,6 +1,8 @@
 //! A container that owns its memory.
 
-use super::{BitmapWords, Container, MAX_ARRAY, Op, SPAN, Scratch, ends, plain_bytes, search};
+use super::{
+    BitmapWords, Container, MAX_ARRAY, Op, SPAN, Scratch, ends, place_in_array, plain_bytes,
+};
 use crate::kernel::{Level, popcount};
 use std::cmp::Ordering;
 
@@ -232,7 +234,7 @@ fn position(values: &[[u8; 2]], low: u16) -> Result<usize, usize> {
         None => Err(0),
         Some(Ordering::Less) => Err(values.len()),
         Some(Ordering::Equal) => Ok(values.len() - 1),
-        Some(Ordering::Greater) => search::array(values, low),
+        Some(Ordering::Greater) => place_in_array(values, low),
     }
 }
 

@@ -10,9 +10,9 @@ use super::span::{Group, Span, join_buckets};
 use crate::error::Result;
 use crate::kernel::on_each;
 use crate::kernel::sys::Pages;
-use crate::sort::load::pool::reserve;
+use crate::sort::load::entries::Source;
+use crate::sort::load::entries::reserve;
 use crate::sort::load::scatter::Scatter;
-use crate::sort::load::source::Source;
 use crate::sort::partitioning::{Entry, low_mask};
 
 /// Bits of a histogram that cuts a partition.

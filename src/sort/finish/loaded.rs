@@ -4,8 +4,8 @@
 //! file checks; and each part keeps to its window, which [`emit`](super::emit) checks.
 
 use super::cut::Counted;
+use super::emit::Output;
 use super::emit::{Emitter, Written};
-use super::output::Output;
 use super::partition::Finisher;
 use super::span::Span;
 use super::ways::Way;
@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::kernel::in_threads;
 use crate::progress::Phase;
 use crate::sort::context::Context;
+use crate::sort::load::entries::Source;
 use crate::sort::load::scatter::{ABOVE, BELOW, OUTSIDE_BITS, Outside, Relief, Scatter};
-use crate::sort::load::source::Source;
 use crate::sort::load::spill::ReadBuffers;
 use crate::sort::partitioning::{Entry, Window};
 use crate::sort::plan::layout::Layout;

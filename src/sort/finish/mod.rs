@@ -9,10 +9,8 @@ pub(super) mod batch;
 pub(super) mod cut;
 pub(super) mod emit;
 pub(super) mod loaded;
-pub(super) mod output;
 pub(super) mod partition;
 pub(super) mod radix;
-pub(super) mod scan;
 pub(super) mod span;
 mod typed;
 #[cfg_attr(not(feature = "_testing"), expect(unreachable_pub, reason = "for tests"))]

@@ -15,16 +15,16 @@
 //! can be counted however many entries it has.
 
 use super::emit::Emitter;
+use super::emit::{Scan, emit_counts};
 use super::radix;
-use super::scan::{Scan, emit_counts};
 use super::span::{Group, Span, join_buckets};
 use super::ways::Way;
 use super::workspace::Workspace;
 use crate::error::Result;
 use crate::kernel::{Level, popcount};
 use crate::set::bitmap::BitmapMut;
-use crate::sort::load::pool::ChunkList;
-use crate::sort::load::source::{Held, Source};
+use crate::sort::load::entries::ChunkList;
+use crate::sort::load::entries::{Held, Source};
 use crate::sort::load::spill::{Chain, Extents, ReadBuffers, SpillFiles};
 use crate::sort::partitioning::{Entry, low_mask};
 

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::kernel::sys::Pages;
-use crate::sort::load::pool::reserve;
+use crate::sort::load::entries::reserve;
 use bytemuck::Pod;
 
 /// Where there is plenty of memory, at least this many bytes are allocated: they get huge pages, so

@@ -3,7 +3,6 @@
 //! In: the values of blocks, from each thread. Out: the entries of each partition. Read [`scatter`]
 //! first.
 
-pub(super) mod pool;
+pub(super) mod entries;
 pub(super) mod scatter;
-pub(super) mod source;
 pub(super) mod spill;
