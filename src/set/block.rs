@@ -77,6 +77,15 @@ impl Block {
         }
     }
 
+    /// The ends of the containers in the values of all, and these values, if all containers have
+    /// few.
+    pub(super) fn few(&self) -> Option<(&[u16], &[[u8; 2]])> {
+        match &self.body {
+            Body::Few { ends, lows } => Some((ends, lows)),
+            Body::Many(_) => None,
+        }
+    }
+
     /// Number of values of container `index`. O(1).
     #[inline]
     pub(super) fn len_of(&self, index: usize) -> u32 {

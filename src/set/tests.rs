@@ -898,3 +898,52 @@ proptest! {
 fn plan_of<'a>(sets: &[&'a dyn AsSet], op: Op) -> plan::Plan<'a> {
     plan::Plan::join(op, plan::Plan::all(sets.iter().copied()))
 }
+
+/// Values whose containers have few of them: many neighbouring keys, and some that are far apart.
+fn few_a_container() -> impl Strategy<Value = BTreeSet<u64>> {
+    let key = prop_oneof![
+        20 => 0_u64..2500,
+        1 => (1_u64 << 16) - 3..(1 << 16) + 3,
+        1 => (1_u64 << 40)..(1 << 40) + 900,
+        1 => (u64::MAX >> 16) - 3..=u64::MAX >> 16,
+    ];
+    let low = prop_oneof![4 => 0_u64..3, 1 => 0_u64..1 << 16, 1 => Just(0xFFFF)];
+    let lone = (key, low).prop_map(|(key, low)| key << 16 | low);
+    let many = (0_u64..2500).prop_map(|key| key << 16);
+    (prop::collection::btree_set(lone, 0..3000), prop::option::of(many)).prop_map(
+        |(mut values, many)| {
+            values.extend(many.into_iter().flat_map(|first| first..first + 40));
+            values
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 64 }))]
+
+    #[test]
+    fn iterators_over_few_values_a_container_agree_with_the_model(
+        model in few_a_container(),
+        ends in prop::option::of((0_u64..2500 << 16, 0_u64..2500 << 16)),
+        steps in prop::collection::vec((any::<bool>(), 0_usize..700), 0..12),
+    ) {
+        let set: IntegerSet = model.iter().copied().collect();
+        let (first, last) = ends.map_or((0, u64::MAX), |(a, b)| (a.min(b), a.max(b)));
+        let (mut values, mut expected) = (set.range(first..=last), model.range(first..=last));
+        for (from_end, count) in steps {
+            for _ in 0..count {
+                let (found, wanted) = if from_end {
+                    (values.next_back(), expected.next_back())
+                } else {
+                    (values.next(), expected.next())
+                };
+                prop_assert_eq!(found, wanted.copied());
+            }
+            let left = expected.clone().count();
+            prop_assert_eq!(values.size_hint(), (left, Some(left)));
+            prop_assert_eq!(values.clone().fold(0, u64::wrapping_add),
+                expected.clone().fold(0_u64, |sum, value| sum.wrapping_add(*value)));
+        }
+        prop_assert!(values.eq(expected.copied()));
+    }
+}

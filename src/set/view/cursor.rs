@@ -284,6 +284,22 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Appends the values of the next containers, if these are in memory and have few values: see
+    /// [`Containers::append_few`](crate::set::containers::Containers::append_few).
+    pub(super) fn append_few(
+        &mut self,
+        keys: (u64, u64),
+        positions: &mut Vec<u32>,
+        count: &mut usize,
+    ) -> Option<u64> {
+        match self.shape {
+            Shape::Memory(containers) => {
+                containers.append_few(&mut self.slot, keys, positions, count)
+            }
+            _ => None,
+        }
+    }
+
     /// The fault in the order of the last container, if there is one.
     pub(crate) fn disorder(&self) -> Option<Damage> {
         match (self.shape, &self.here) {

@@ -39,12 +39,17 @@ struct ByContainer<'a> {
     /// The place of the back's container in a set in memory.
     place: Option<Slot>,
     ended: bool,
+    /// Whether the front had a value.
+    is_begun: bool,
 }
 
-/// Decoded values of one container. Those from `next` up to `end` are still to come.
+/// Decoded values of a container, or of neighbouring ones. Those from `next` up to `end` are still to
+/// come.
 #[derive(Debug, Clone, Default)]
 struct Decoded {
     base: u64,
+    /// The key of the last container.
+    last_key: u64,
     lows: Vec<u32>,
     next: usize,
     end: usize,
@@ -55,19 +60,35 @@ struct Decoded {
 impl Decoded {
     /// Decodes the values from `first` to `last` of a container.
     fn fill(&mut self, key: u64, container: Container<'_>, first: u64, last: u64) {
-        (self.base, self.is_some, self.next) = (key << 16, true, 0);
+        (self.base, self.last_key, self.is_some, self.next) = (key << 16, key, true, 0);
         self.end = container.positions(0, &mut self.lows);
         let lows = &self.lows[..self.end];
         if self.base < first {
             self.next = lows.partition_point(|&low| self.base + u64::from(low) < first);
         }
-        if last - self.base < 0xFFFF {
+        self.end_at(last);
+    }
+
+    /// Drops the values above `last`.
+    fn end_at(&mut self, last: u64) {
+        if last >> 16 <= self.last_key {
+            let lows = &self.lows[..self.end];
             self.end = lows.partition_point(|&low| self.base + u64::from(low) <= last);
         }
     }
 
-    fn is_of(&self, key: u64) -> bool {
-        self.is_some && self.base >> 16 == key
+    /// Decodes the values up to `last` of the next containers too, with keys up to `most`, if they
+    /// have few values: one by one, containers would cost more than their values.
+    fn fill_up(&mut self, cursor: &mut Cursor<'_>, most: u64, last: u64) {
+        let keys = (self.base >> 16, most);
+        if let Some(key) = cursor.append_few(keys, &mut self.lows, &mut self.end) {
+            self.last_key = key;
+            self.end_at(last);
+        }
+    }
+
+    fn has(&self, key: u64) -> bool {
+        self.is_some && (self.base >> 16..=self.last_key).contains(&key)
     }
 
     #[inline]
@@ -121,6 +142,7 @@ impl<'a> SetView<'a> {
             back,
             place: None,
             ended,
+            is_begun: false,
         }))
     }
 }
@@ -142,10 +164,17 @@ impl ByContainer<'_> {
         }
         let Some((key, container)) = self.cursor.next_sound()? else { return Ok(false) };
         // The back has the rest of this container, or of the one before it.
-        if key > self.last >> 16 || self.back.is_some && key >= self.back.base >> 16 {
+        let behind = if self.back.is_some { self.back.base >> 16 } else { u64::MAX };
+        let most = (self.last >> 16).min(behind.saturating_sub(1));
+        if key > most || behind == 0 {
             return Ok(false);
         }
         self.front.fill(key, container, self.first, self.last);
+        // Many callers want the first value only, which may be in the second container.
+        if self.is_begun {
+            self.front.fill_up(&mut self.cursor, most, self.last);
+        }
+        self.is_begun = self.front.next < self.front.end;
         Ok(true)
     }
 
@@ -200,7 +229,7 @@ impl ByContainer<'_> {
             return Err(cursor.next_sound().err().unwrap_or(Damage::of(what)));
         }
         match found {
-            Some((key, container)) if key >= self.first >> 16 && !self.front.is_of(key) => {
+            Some((key, container)) if key >= self.first >> 16 && !self.front.has(key) => {
                 self.back.fill(key, container, self.first, self.last);
                 self.place = place;
                 Ok(true)
@@ -218,7 +247,7 @@ impl ByContainer<'_> {
         let first = match () {
             () if front.next < front.end => value(front, front.next),
             () if self.ended => return None,
-            () if front.is_some => (front.base | 0xFFFF).checked_add(1)?,
+            () if front.is_some => (front.last_key << 16 | 0xFFFF).checked_add(1)?,
             () => self.first,
         };
         let last = match () {
