@@ -445,6 +445,100 @@ impl<'a> Pairs<'a> {
     }
 }
 
+/// The containers of two sets whose keys both have, by ascending keys.
+struct Common<'a> {
+    sets: [&'a Containers; 2],
+    slots: [Slot; 2],
+    /// The blocks of the last keys that were compared.
+    blocks: Option<[&'a Block; 2]>,
+    /// Indices of equal keys in these blocks. Those from `next` up to `end` are still to come.
+    indices: [[u16; 2]; MAX_KEYS + 1],
+    next: usize,
+    end: usize,
+}
+
+/// Keys are compared one by one if the other block has at most so many times more; else each is
+/// searched.
+const ALIKE: usize = 6;
+
+impl<'a> Common<'a> {
+    fn new(a: &'a Containers, b: &'a Containers) -> Self {
+        let (sets, slots) = ([a, b], [Slot::default(); 2]);
+        Self { sets, slots, blocks: None, indices: [[0; 2]; MAX_KEYS + 1], next: 0, end: 0 }
+    }
+
+    /// Compares the keys of a block with those of another one; false if there are no more in one of
+    /// the sets.
+    fn compare(&mut self) -> bool {
+        let [left, right] = self.sets;
+        let [at, other] = &mut self.slots;
+        let block = |set: &'a Containers, slot: Slot| set.blocks.get(slot.block).map(Box::as_ref);
+        let (Some(ours), Some(theirs)) = (block(left, *at), block(right, *other)) else {
+            return false;
+        };
+        let (keys, others) = (&ours.keys()[at.index..], &theirs.keys()[other.index..]);
+        (self.blocks, self.next, self.end) = (Some([ours, theirs]), 0, 0);
+        let last = keys[keys.len() - 1].min(others[others.len() - 1]);
+        let up_to = |keys: &[u64]| keys.partition_point(|&key| key <= last);
+        let (count, other_count) = (up_to(keys), up_to(others));
+        if count == 0 {
+            *other = right.advance(*other, keys[0]);
+            return true;
+        }
+        if other_count == 0 {
+            *at = left.advance(*at, others[0]);
+            return true;
+        }
+        let (keys, others) = (&keys[..count], &others[..other_count]);
+        let mut push = |i: usize, j: usize| {
+            #[expect(clippy::cast_possible_truncation, reason = "at most MAX_KEYS")]
+            let indices = [(at.index + i) as u16, (other.index + j) as u16];
+            self.indices[self.end] = indices;
+            self.end += usize::from(keys.get(i) == others.get(j));
+        };
+        let place = |key: u64, keys: &[u64]| {
+            let (Ok(place) | Err(place)) = find_key(keys.len(), key, |index| keys[index]);
+            place
+        };
+        if other_count > ALIKE * count {
+            keys.iter().enumerate().for_each(|(i, &key)| push(i, place(key, others)));
+        } else if count > ALIKE * other_count {
+            others.iter().enumerate().for_each(|(j, &key)| push(place(key, keys), j));
+        } else {
+            let (mut i, mut j) = (0, 0);
+            // Without branches: nobody can predict which key is less.
+            while i < count && j < other_count {
+                push(i, j);
+                (i, j) =
+                    (i + usize::from(keys[i] <= others[j]), j + usize::from(others[j] <= keys[i]));
+            }
+        }
+        *at = left.normal(Slot { index: at.index + count, ..*at });
+        *other = right.normal(Slot { index: other.index + other_count, ..*other });
+        true
+    }
+}
+
+impl<'a> Iterator for Common<'a> {
+    type Item = (u64, Container<'a>, Container<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if self.next < self.end
+                && let Some([ours, theirs]) = self.blocks
+            {
+                let [i, j] = self.indices[self.next].map(usize::from);
+                self.next += 1;
+                return Some((ours.keys()[i], ours.container(i), theirs.container(j)));
+            }
+            if !self.compare() {
+                return None;
+            }
+        }
+    }
+}
+
 impl<'a> Iterator for Pairs<'a> {
     type Item = (u64, Option<Container<'a>>, Option<Container<'a>>);
 
@@ -461,12 +555,9 @@ impl<'a> Iterator for Pairs<'a> {
                     return Some((key, Some(ours), Some(theirs)));
                 }
                 (Some(key), next) if next.is_none_or(|next| key < next) => {
-                    if self.op != Op::And {
-                        let ours = a.at(*at);
-                        *at = a.after(*at);
-                        return Some((key, Some(ours), None));
-                    }
-                    *at = a.advance(*at, next?);
+                    let ours = a.at(*at);
+                    *at = a.after(*at);
+                    return Some((key, Some(ours), None));
                 }
                 (next, Some(key)) => {
                     if matches!(self.op, Op::Or | Op::Xor) {
@@ -488,6 +579,13 @@ impl Containers {
     /// The set `a op b`.
     pub(crate) fn joined(op: Op, a: &Self, b: &Self) -> Self {
         let (mut found, mut scratch) = (Self::default(), Scratch::default());
+        if op == Op::And {
+            for (key, ours, theirs) in Common::new(a, b) {
+                scratch.join(op, ours, theirs);
+                found.push(key, scratch.take());
+            }
+            return found;
+        }
         for (key, ours, theirs) in Pairs::new(op, a, b) {
             match (ours, theirs) {
                 (Some(ours), Some(theirs)) => {
@@ -505,8 +603,8 @@ impl Containers {
 
     /// Number of values in both.
     pub(crate) fn intersection_len(a: &Self, b: &Self) -> u64 {
-        let pairs = Pairs::new(Op::And, a, b).filter_map(|(_, ours, theirs)| ours.zip(theirs));
-        pairs.map(|(ours, theirs)| u64::from(intersection_len(ours, theirs))).sum()
+        let pairs = Common::new(a, b);
+        pairs.map(|(_, ours, theirs)| u64::from(intersection_len(ours, theirs))).sum()
     }
 
     /// Whether all values of `a` are in `b`.
@@ -519,8 +617,7 @@ impl Containers {
 
     /// Whether no value is in both.
     pub(crate) fn is_disjoint(a: &Self, b: &Self) -> bool {
-        let mut pairs = Pairs::new(Op::And, a, b).filter_map(|(_, ours, theirs)| ours.zip(theirs));
-        pairs.all(|(ours, theirs)| !intersects(ours, theirs))
+        Common::new(a, b).all(|(_, ours, theirs)| !intersects(ours, theirs))
     }
 }
 

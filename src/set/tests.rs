@@ -946,4 +946,31 @@ proptest! {
         }
         prop_assert!(values.eq(expected.copied()));
     }
+
+    #[test]
+    fn sets_of_few_values_a_container_are_joined_as_the_model_says(
+        a in few_a_container(),
+        b in few_a_container(),
+        step in prop_oneof![Just(1_usize), 2_usize..400],
+    ) {
+        let model = |b: &BTreeSet<u64>| {
+            let [x, y]: [IntegerSet; 2] = [&a, b].map(|values| values.iter().copied().collect());
+            let common: Vec<u64> = a.intersection(b).copied().collect();
+            prop_assert!((&x & &y).iter().eq(common.iter().copied()));
+            prop_assert!((&y & &x).iter().eq(common.iter().copied()));
+            prop_assert_eq!(x.intersection_len(&y), common.len() as u64);
+            prop_assert_eq!(y.intersection_len(&x), common.len() as u64);
+            prop_assert!((&x | &y).iter().eq(a.union(b).copied()));
+            prop_assert!((&x - &y).iter().eq(a.difference(b).copied()));
+            prop_assert!((&x ^ &y).iter().eq(a.symmetric_difference(b).copied()));
+            prop_assert_eq!(x.is_disjoint(&y), common.is_empty());
+            prop_assert_eq!((x.is_subset(&y), y.is_subset(&x)), (a.is_subset(b), b.is_subset(&a)));
+            Ok(())
+        };
+        model(&b)?;
+        model(&b.iter().copied().step_by(step).collect())?;
+        model(&a.iter().copied().step_by(step).collect())?;
+        model(&a.iter().filter_map(|value| value.checked_add(1 << 16)).collect())?;
+        model(&a.iter().map(|value| value ^ 8).filter(|value| !a.contains(value)).collect())?;
+    }
 }

@@ -41,6 +41,8 @@ struct ByContainer<'a> {
     ended: bool,
     /// Whether the front had a value.
     is_begun: bool,
+    /// Whether the front has only the first wanted value of its container.
+    is_partial: bool,
 }
 
 /// Decoded values of a container, or of neighbouring ones. Those from `next` up to `end` are still to
@@ -67,6 +69,19 @@ impl Decoded {
             self.next = lows.partition_point(|&low| self.base + u64::from(low) < first);
         }
         self.end_at(last);
+    }
+
+    /// Decodes only the first of the values from `first` to `last` of a container, which may have
+    /// smaller ones; gives whether there is one.
+    fn fill_one(&mut self, key: u64, container: Container<'_>, first: u64, last: u64) -> bool {
+        #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
+        let low = container.next(first as u16);
+        (self.base, self.last_key, self.is_some, self.next) = (key << 16, key, true, 0);
+        self.lows.clear();
+        self.lows.extend(low.map(u32::from));
+        self.end = self.lows.len();
+        self.end_at(last);
+        self.end > 0
     }
 
     /// Drops the values above `last`.
@@ -143,6 +158,7 @@ impl<'a> SetView<'a> {
             place: None,
             ended,
             is_begun: false,
+            is_partial: false,
         }))
     }
 }
@@ -162,6 +178,10 @@ impl ByContainer<'_> {
         if self.ended {
             return Ok(false);
         }
+        if self.is_partial {
+            self.complete();
+            return Ok(true);
+        }
         let Some((key, container)) = self.cursor.next_sound()? else { return Ok(false) };
         // The back has the rest of this container, or of the one before it.
         let behind = if self.back.is_some { self.back.base >> 16 } else { u64::MAX };
@@ -169,13 +189,28 @@ impl ByContainer<'_> {
         if key > most || behind == 0 {
             return Ok(false);
         }
+        // Many callers want only the first value of a range. It may be in the second container.
+        if key << 16 < self.first {
+            self.is_partial = self.front.fill_one(key, container, self.first, self.last);
+            self.is_begun = self.is_partial;
+            return Ok(true);
+        }
         self.front.fill(key, container, self.first, self.last);
-        // Many callers want the first value only, which may be in the second container.
         if self.is_begun {
             self.front.fill_up(&mut self.cursor, most, self.last);
         }
         self.is_begun = self.front.next < self.front.end;
         Ok(true)
+    }
+
+    /// Decodes the other values of the front's container.
+    fn complete(&mut self) {
+        if std::mem::take(&mut self.is_partial) {
+            let next = self.front.base + u64::from(self.front.lows[0]);
+            if let Some(first) = next.checked_add(self.front.next as u64) {
+                self.front.fill(self.front.last_key, self.cursor.here(), first, self.last);
+            }
+        }
     }
 
     /// Makes sure that the front has a value, if one is left; the last ones come from the back.
@@ -247,6 +282,7 @@ impl ByContainer<'_> {
         let first = match () {
             () if front.next < front.end => value(front, front.next),
             () if self.ended => return None,
+            () if self.is_partial => value(front, 0).checked_add(1)?,
             () if front.is_some => (front.last_key << 16 | 0xFFFF).checked_add(1)?,
             () => self.first,
         };
@@ -295,6 +331,7 @@ impl ByContainer<'_> {
             match self.refill_back() {
                 Ok(true) => {}
                 Ok(false) => {
+                    self.complete();
                     let value = self.front.pop()?;
                     // For `bounds`. This stays in the front's container, as the front took its first value.
                     self.last = value.saturating_sub(1);
