@@ -8,7 +8,7 @@ use crate::sort::Options;
 use crate::source::{Mapped, Source};
 use crate::work::{interrupted, interruptible, watched};
 use bitsort::Progress;
-use bitsort::set::{Representation, SetKind, or};
+use bitsort::set::{SetKind, or};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -133,19 +133,11 @@ impl SetFile {
         })
     }
 
-    /// How the values are represented: "dense", "roaring", "treemap", "sparse" or "runs"; "parts" for a
-    /// folder, whose parts may differ.
+    /// How the values are represented, by the names of `bitset info`: "dense", "roaring",
+    /// "roaring64" (64-bit values), "sparse" or "runs"; "parts" for a folder, whose parts may differ.
     #[getter]
     fn representation(slf: &Bound<'_, Self>) -> PyResult<&'static str> {
-        Ok(match Self::mapped(slf)?.set.representation() {
-            Representation::Dense => "dense",
-            Representation::Roaring => "roaring",
-            Representation::Treemap => "treemap",
-            Representation::Sparse => "sparse",
-            Representation::Runs => "runs",
-            Representation::Parts => "parts",
-            _ => "other",
-        })
+        Ok(Self::mapped(slf)?.set.representation().name())
     }
 
     /// The words of a plain bitmap, without copying; None if the set has another representation.

@@ -124,6 +124,24 @@ pub(super) fn no_sets_by_key(path: &Path, to: Option<SetFormat>) -> Result<()> {
     Err(Error::usage(format!("{name} is a set of {file}, {what}")))
 }
 
+/// Refuses a name for an output of lines that names a set, a filter or a table: the lines would stand
+/// in its place.
+pub(super) fn only_lines(path: &Path) -> Result<()> {
+    let name = path.display();
+    let advice = match SetFormat::of_name(path) {
+        Some(SetFormat::Table(_)) => "bitsort writes tables of numbers",
+        Some(SetFormat::Values(_)) => return Ok(()),
+        Some(_) => "bitset build makes a set of lines",
+        None if is_of_keys(path) => "bitset group makes sets by key of rows",
+        None if path.extension() == Some(OsStr::new("bloom")) => {
+            "bitset bloom build makes a filter of lines"
+        }
+        None => return Ok(()),
+    };
+    let what = "this command writes lines of text: choose another name";
+    Err(Error::usage(format!("{name}: {what} ({advice})")))
+}
+
 /// Refuses an output that would take the place of an input, which cannot be made of it again.
 pub(super) fn no_input<'p>(
     inputs: impl IntoIterator<Item = &'p PathBuf>,

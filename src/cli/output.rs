@@ -32,7 +32,10 @@ impl Out {
                 refuse_as_input(inputs)?;
                 Writer::stream(stdout()?, Encoding::Lines, &spool)
             }
-            Some(path) => Writer::open(path, Encoding::Lines, &spool),
+            Some(path) => {
+                choices::only_lines(path)?;
+                Writer::open(path, Encoding::Lines, &spool)
+            }
         }
         .map(Self)
     }

@@ -5,7 +5,7 @@
 //!
 //! # Rules of the house
 //! 1. A kernel is a folder: `mod.rs` has its contract and dispatch, `scalar.rs`
-//!    the twin, one file an instruction set. One that needs no choice is a file.
+//!    (or a `task::Task`) the twin, one file an instruction set. One that needs no choice is a file.
 //! 2. A kernel is a safe `#[target_feature]` function on slices; inside it only
 //!    loads and stores are unsafe, outside it only its dispatcher.
 //!    A loop that the compiler vectorizes is a `task::Task`.

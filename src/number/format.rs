@@ -91,7 +91,11 @@ impl fmt::Display for Format {
 
 /// Why a text names no [`Format`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of u32le, u32be, u64le, u64be, or of text: {}", Notation::ALL.map(Notation::name).join(", "))]
+#[error(
+    "expected one of {}, or of text: {}",
+    Format::ALL[1..].iter().map(|format| format.name()).collect::<Vec<_>>().join(", "),
+    Notation::ALL.map(Notation::name).join(", ")
+)]
 pub struct ParseFormatError;
 
 impl FromStr for Format {

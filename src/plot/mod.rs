@@ -3,7 +3,8 @@
 //! Neighbours in value are neighbours in the picture, as maps of the IPv4 space
 //! are drawn: a range of values is a compact patch.
 //!
-//! Flow: set → counts of cells, in the order of the curve → [`Map`] → PNG or SVG.
+//! Flow: set → counts of cells, in the order of the curve → [`Map`] → PNG or SVG. Read
+//! `count.rs` first.
 //!
 //! ```
 //! use bitsort::plot::Map;

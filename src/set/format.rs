@@ -1,5 +1,5 @@
-//! The formats in which sets are written, and their names. This is the only list; the programs and
-//! the Python package use it.
+//! The formats in which sets are written, and their names. This is the only list of all
+//! of them; the programs and the Python package use it.
 
 use super::foreign::ForeignFormat;
 use crate::io::table::TableFormat;

@@ -62,6 +62,19 @@ fn rows_are_copied_by_one_of_their_columns() {
     work.write("twice", twice);
     assert_eq!(work.set("filter s.bits twice --column 1 --header -o twice", "").quiet(), "");
     assert_eq!(work.read("twice"), "id,id\n30,7\n");
+    // Lines do not get the name of something else.
+    for (name, what) in [
+        ("o.bits", "bitset build"),
+        ("o.ROARING", "bitset build"),
+        ("o.bits.gz", "bitset build"),
+        ("o.sets", "bitset group"),
+        ("o.bloom", "bitset bloom build"),
+        ("o.parquet", "bitsort"),
+    ] {
+        work.set(&format!("filter s.bits -o {name}"), "30\n").refused(what);
+        work.set(&format!("bloom dedup -o {name}"), "30\n").refused(what);
+        assert!(!work.path().join(name).exists(), "{name}");
+    }
     // Every line is counted.
     let told = work.set("filter s.bits --skip-invalid --stats=json", "30\nx\n7\ny\n").err;
     assert!(told.contains("\"rejected\":2"), "{told}");

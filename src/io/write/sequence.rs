@@ -1,4 +1,4 @@
-//! Many threads write the pieces of one output: each at its place, or one after the other.
+//! Many threads write the parts of one output: each at its place, or one after the other.
 //!
 //! The output is cut into numbered parts. The place of a part follows from the sizes of all parts
 //! before it, so threads announce sizes as early as they can, and rarely wait. Parts of a stream

@@ -1,5 +1,5 @@
-//! Makes sets of the rows that were kept aside, part by part. A part has all rows of those of its
-//! keys that have no number.
+//! Makes sets of the rows that were kept aside, because their keys have no number. The rows are in
+//! parts: a part has all rows of its keys.
 
 use super::dictionary::Dictionary;
 use super::stage::{Bodies, List, Lists};

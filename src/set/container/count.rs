@@ -1,6 +1,6 @@
 //! Counts the values that two containers share, without making a container of them.
 
-use super::{BitmapWords, Container, GALLOP, intervals, overlaps};
+use super::{BitmapWords, Container, GALLOP, for_overlaps, intervals};
 use crate::kernel::{Level, arrays, popcount};
 
 /// Number of values in both.
@@ -18,7 +18,11 @@ pub(crate) fn intersection_len(a: Container<'_>, b: Container<'_>) -> u32 {
             values.iter().map(bit).sum::<u64>() as u32
         }
         (Array(values), Runs(runs)) | (Runs(runs), Array(values)) => in_runs(values, runs),
-        (Runs(a), Runs(b)) => overlaps(a, b).map(|(first, last)| last - first + 1).sum(),
+        (Runs(a), Runs(b)) => {
+            let mut len = 0;
+            for_overlaps(a, b, |first, last| len += (last + 1).saturating_sub(first));
+            len
+        }
         (Bitmap(words), Runs(runs)) | (Runs(runs), Bitmap(words)) => {
             intervals(runs).map(|(first, last)| in_range(words, first, last)).sum()
         }

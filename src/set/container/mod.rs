@@ -73,24 +73,17 @@ pub(crate) fn intervals(runs: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
     sound(runs.iter().map(|&run| ends(run)))
 }
 
-/// The values that two containers of runs share, as runs.
-fn overlaps(a: &[[u8; 4]], b: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
-    let (mut a, mut b) = (intervals(a), intervals(b));
-    let (mut x, mut y) = (a.next(), b.next());
-    std::iter::from_fn(move || {
-        while let (Some((x_first, x_last)), Some((y_first, y_last))) = (x, y) {
-            if x_last < y_last {
-                x = a.next();
-            } else {
-                y = b.next();
-            }
-            let (first, last) = (x_first.max(y_first), x_last.min(y_last));
-            if first <= last {
-                return Some((first, last));
-            }
-        }
-        None
-    })
+/// Calls `visit` with the larger first value and the smaller last value of pairs of runs. These are
+/// all the runs of values that both containers have, and between them pairs whose first value is above
+/// the last one, which share none: nobody can predict which pairs do.
+fn for_overlaps(ours: &[[u8; 4]], theirs: &[[u8; 4]], mut visit: impl FnMut(u32, u32)) {
+    let (mut i, mut j) = (0, 0);
+    while i < ours.len() && j < theirs.len() {
+        let ((first, last), (other_first, other_last)) = (ends(ours[i]), ends(theirs[j]));
+        visit(first.max(other_first), last.min(other_last));
+        i += usize::from(last <= other_last);
+        j += usize::from(other_last <= last);
+    }
 }
 
 /// Calls `change` with every word of `first ..= last` and the bits of the range in it.

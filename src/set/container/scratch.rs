@@ -1,7 +1,7 @@
 //! Memory for containers that are computed. It is used again and again.
 
 use super::owned::{Owned, ones as ones_of};
-use super::{BitmapWords, Container, MAX_ARRAY, Op, WORDS, intervals, overlaps, run};
+use super::{BitmapWords, Container, MAX_ARRAY, Op, WORDS, for_overlaps, intervals, run};
 use crate::kernel::steps;
 use crate::kernel::words;
 use crate::kernel::{Level, arrays, ones};
@@ -218,8 +218,13 @@ impl Scratch {
             (Array(values), op, Runs(runs)) => self.join_runs(op, runs_in(values), intervals(runs)),
             (Runs(runs), op, Array(values)) => self.join_runs(op, intervals(runs), runs_in(values)),
             (Runs(ours), Op::And, Runs(theirs)) => {
-                self.runs.clear();
-                self.runs.extend(overlaps(ours, theirs).map(|(first, last)| run(first, last)));
+                self.runs.resize(ours.len() + theirs.len(), [0; 4]);
+                let mut count = 0;
+                for_overlaps(ours, theirs, |first, last| {
+                    self.runs[count] = run(first, last.max(first));
+                    count += usize::from(first <= last);
+                });
+                self.runs.truncate(count);
                 self.kind = Kind::Runs;
             }
             (Runs(ours), op, Runs(theirs)) => {

@@ -260,8 +260,13 @@ fn decode_found<'b>(bytes: &'b [u8], found: Foreign, name: &str) -> Result<Decod
         Foreign::Doris(_) => return decode_as(bytes, ForeignFormat::Doris, name),
         Foreign::Puffin => return union(bytes, &parts(bytes, name)?, name),
         Foreign::Unknown => return Err(Error::Unrecognized { input: name.into() }),
-        other => {
-            return Err(Error::NotConvertible { input: name.into(), found: other.to_string() });
+        Foreign::Bits
+        | Foreign::Sets
+        | Foreign::JavaNavigableMap
+        | Foreign::Table(_)
+        | Foreign::Text
+        | Foreign::Empty => {
+            return Err(Error::NotConvertible { input: name.into(), found: found.to_string() });
         }
     };
     content.map_err(blame(name)).map(|content| Decoded { content, name: name.to_owned() })

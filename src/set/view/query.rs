@@ -57,7 +57,7 @@ impl<'a> SetView<'a> {
             Shape::Sparse(sparse) => return sparse.contains(value),
             Shape::Runs(runs) => return Ok(runs.contains(value)),
             Shape::Folder(folder) => return folder.contains(value),
-            _ => {}
+            Shape::Roaring(_) | Shape::Treemap(_) | Shape::Memory(_) | Shape::Damaged(_) => {}
         }
         let (key, low) = split(value);
         Ok(self.container(key)?.is_some_and(|container| container.contains(low)))

@@ -1,7 +1,7 @@
 //! Cutting a large partition into spans, so that all threads finish it.
 //!
-//! If the partition is narrow, each thread first counts the values that it scattered; every span is
-//! then a piece of one table of counters. If not, histograms show where to cut, and each span reads
+//! If the partition is narrow, each thread first counts the values that it scattered, and every span is
+//! a range of one table of counters. If not, histograms show where to cut, and each span reads
 //! its entries again.
 
 use super::loaded::{Loaded, Task};

@@ -1,8 +1,8 @@
-//! Parts of a partition, and how histograms cut them.
+//! Ranges of a partition that are finished on their own, and how histograms cut them.
 
 use crate::sort::partitioning::low_mask;
 
-/// A part of a partition.
+/// A range of a partition that is finished on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sort) struct Span {
     /// Start of the partition's window.

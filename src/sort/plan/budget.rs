@@ -3,12 +3,16 @@
 //!
 //! | who | share |
 //! |---|---|
+//! | the program and its small buffers | 9 MiB; in a command that is no sort 8 MiB, at most an eighth |
+//! | closed decoders, whose memory the allocator keeps | a twelfth |
 //! | decoders of compressed inputs and of tables | a quarter; half of it for what all open tables keep |
 //! | packing the output, or encoding a table | a quarter |
 //! | the writer of a set | 10 MiB |
 //! | values on their way to an iterator | 2 MiB |
 //! | decoding sets in memory or in files | 256 KiB a thread |
 //! | keys of rows that are grouped | an eighth, and a thirty-second for rows that are kept aside |
+//! | keys of sets that have an id (`bitset keys-of`) | an eighth |
+//! | sets of one `.sets` file that are joined | 1 KiB a set |
 //! | blocks of the inputs of a merge | a quarter |
 //! | the output buffer of a merge | a sixteenth, at most 1 MiB |
 //! | ranges | three quarters, a fifteenth of it blocks of lines |
