@@ -13,7 +13,6 @@
 //! `notation/mod.rs` has the grammar of the others.
 
 mod column;
-mod encode;
 mod format;
 mod line;
 mod notation;

@@ -1,8 +1,8 @@
 //! Makes sets of the rows that were kept aside, because their keys have no number. The rows are in
 //! parts: a part has all rows of its keys.
 
+use super::bodies::{Bodies, List, Lists};
 use super::dictionary::Dictionary;
-use super::stage::{Bodies, List, Lists};
 use crate::error::{Error, Result};
 use crate::kernel::sort;
 use crate::lines::records::{PartOptions, Parts, RecordReader, Records};

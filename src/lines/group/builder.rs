@@ -1,8 +1,8 @@
 //! The builder of a file of sets.
 
 use super::aside::Workshop;
+use super::bodies::{Bodies, List, Lists, SplitSink};
 use super::numbering::{AsideFolder, Numbering};
-use super::stage::{Bodies, List, Lists, SplitSink};
 use crate::error::{Error, Result};
 use crate::io::read::RowNumbers;
 use crate::kernel::sys::{Machine, map_file, peak_resident_bytes};

@@ -1,15 +1,16 @@
 //! Groups rows of a key and a number into a `.sets` file with a set for each key.
 //!
 //! Flow: rows → [`numbering`], which makes one number of each → [`Sort`](crate::sort::Sort) →
-//! [`stage`], which encodes the set of each key → [`merge`](crate::set::keyed) → file. Some rows do
+//! [`bodies`], which encodes the set of each key → [`merge`](crate::set::keyed) → file. Some rows do
 //! not fit in a number of 64 bits, or their keys do not fit in memory. They are kept [`aside`] in
 //! temporary files, cut by their keys, and are encoded afterwards. Read `builder.rs` first.
 
 mod aside;
+mod bodies;
 mod builder;
 mod dictionary;
 mod numbering;
-mod stage;
+
 #[cfg(test)]
 mod tests;
 
