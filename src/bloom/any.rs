@@ -113,6 +113,12 @@ impl<S: Storage> AnyFilter<S> {
         with!(self, filter => filter.expected_rate())
     }
 
+    /// The same if it had so many keys.
+    #[cfg(feature = "cli")]
+    pub(crate) fn rate_with(&self, keys: u64) -> f64 {
+        with!(self, filter => filter.rate_with(keys))
+    }
+
     /// The spread of the rates of filters like this one with `keys` keys, relative to the rate. See
     /// [`Filter::rate_deviation`](super::Filter::rate_deviation).
     #[must_use]

@@ -1,10 +1,9 @@
 //! Gives a hint for an error: what the user can do next. Errors state facts; only this file names
 //! flags and commands.
 
+use super::choices::is_set_file;
 use crate::error::{DataChange, Error, FolderFault};
-use crate::io::read::is_stdin;
 use crate::number::{Line, Malformed, Notation};
-use crate::set::SetFile;
 use crate::set::foreign::ForeignFormat;
 use crate::set::keyed::is_sets_file;
 use std::io;
@@ -170,9 +169,4 @@ fn is_binary(excerpt: &str) -> bool {
 fn may_be_address(excerpt: &str) -> bool {
     let line = Notation::CIDR.parse_line(excerpt.as_bytes());
     matches!(line, Line::Value(_) | Line::Range { .. })
-}
-
-/// Whether a file that was read as text is a set. False if it cannot be opened.
-fn is_set_file(path: &Path) -> bool {
-    !is_stdin(path) && matches!(SetFile::open_if_set(path), Ok(Some(_)))
 }

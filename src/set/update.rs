@@ -74,8 +74,8 @@ impl<'a> Update<'a> {
     ///
     /// # Errors
     ///
-    /// If one of the files cannot be read, or the new one cannot be written. The old one is
-    /// untouched then.
+    /// If one of the files cannot be read, the bytes of the old one are not those of its checksums, or
+    /// the new one cannot be written. The old one is untouched then.
     pub fn run(self) -> Result<Written> {
         self.run_watched(&Progress::default())
     }
@@ -92,6 +92,8 @@ impl<'a> Update<'a> {
         }
         let lock = lock(self.path)?;
         let old = SetFile::from_file(&lock, self.path)?;
+        // Damage would get checksums that are right.
+        old.after(old.verify_bytes(progress))?;
         // Choose anew, as for new sets: one new value far away would make a large plain bitmap.
         let format = match old.kind() {
             SetKind::Bits | SetKind::Folder => SetFormat::Bits,

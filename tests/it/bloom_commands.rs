@@ -195,7 +195,13 @@ fn a_filter_is_described_and_checked() {
     assert_eq!((json["cells"].as_u64(), json["counted_keys"].as_u64()), (Some(512), Some(4)));
     let many = numbered("", 4000);
     work.set("bloom build -n 4000 -o good", &many).quiet();
-    work.set("bloom build -n 2000 --seed 3 -o full", &many).quiet();
+    let crowded = work.set("bloom build -n 2000 --seed 3 -o full", &many);
+    assert_eq!(crowded.code, Some(0));
+    assert!(
+        crowded.err.contains("keys in a filter for 2000: the false-positive rate is 15"),
+        "{}",
+        crowded.err
+    );
     let good = work.set("bloom verify good -f -", &many);
     assert!(
         good.code == Some(0)

@@ -75,6 +75,22 @@ fn rows_are_copied_by_one_of_their_columns() {
         work.set(&format!("bloom dedup -o {name}"), "30\n").refused(what);
         assert!(!work.path().join(name).exists(), "{name}");
     }
+    work.set("build -o set", "30\n35\n").quiet();
+    work.set("filter set -o set", "30\n").refused("set is an input");
+    work.set("or s.bits s.bits -o x.bloom", "").refused("a .bloom file has a filter");
+    work.set("build --parts 2 -o x.sets", "30\n").refused("a .sets file has sets by key");
+    for name in ["f.bits", "f.sets", "f.parquet"] {
+        work.set(&format!("bloom build -n 5 -o {name}"), "30\n").refused("writes a Bloom filter");
+    }
+    // All of a set would be malformed.
+    for line in [
+        "build --skip-invalid s.bits -o q",
+        "filter --skip-invalid s.bits s.bits",
+        "group --skip-invalid --key 1 --column 2 s.bits -o q.sets",
+    ] {
+        work.set(line, "").refused("s.bits is a set, not text");
+    }
+    work.run("--invalid skip s.bits").refused("s.bits is a set, not text");
     // Every line is counted.
     let told = work.set("filter s.bits --skip-invalid --stats=json", "30\nx\n7\ny\n").err;
     assert!(told.contains("\"rejected\":2"), "{told}");

@@ -805,6 +805,11 @@ fn convert_and_identify_take_sets_by_key_and_numbers() {
         bytes[9000] ^= 1;
         fs::write(work.file("damaged.bits"), bytes).unwrap();
         work.set("convert damaged.bits -o copy.bits", "").refused("checksum");
+        let damaged = fs::read(work.file("damaged.bits")).unwrap();
+        for change in ["add damaged.bits 7", "remove damaged.bits 9", "apply damaged.bits"] {
+            work.set(change, "+7\n").refused("checksum");
+        }
+        assert!(fs::read(work.file("damaged.bits")).unwrap() == damaged);
         work.set("convert whole.bits -o copy.bits", "").quiet();
     }
 }

@@ -20,10 +20,13 @@ pub(super) fn group(source: &Source, args: GroupArgs) -> Result<()> {
     if SetFormat::of_name(&output).is_some() {
         let name = output.display();
         let wrong =
-            format!("{name}: sets by key are no such file; a name that ends in .sets is one");
+            format!("{name}: group writes a file of sets by key: choose a name that ends in .sets");
         return Err(Error::usage(wrong));
     }
     choices::no_input(&files, &output)?;
+    if skip_invalid {
+        choices::no_sets_as_lines(&files)?;
+    }
     let mut group = columns.of(source.group(skip_invalid));
     for file in or_stdin(files) {
         group = if is_stdin(&file) { group.stdin() } else { group.file(file) };

@@ -3,6 +3,7 @@
 use super::Answer;
 use super::args::FilterArgs;
 use super::source::{Source, or_stdin};
+use crate::cli::choices;
 use crate::cli::output::{Out, TargetArgs};
 use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
@@ -45,6 +46,12 @@ pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<Answer> {
     let files = or_stdin(files);
     if is_stdin(&set) && files.iter().any(|file| is_stdin(file)) {
         return Err(Error::usage("standard input has the lines, so it cannot be the set"));
+    }
+    if let Some(output) = &target.output {
+        choices::no_input([&set], output)?;
+    }
+    if skip_invalid {
+        choices::no_sets_as_lines(&files)?;
     }
     let set = source.open(&set)?;
     let tools = columns.of_lines(source.line_tools().skip_invalid(skip_invalid));

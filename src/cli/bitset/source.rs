@@ -1,6 +1,7 @@
 //! Opens and writes the sets of a command.
 
 use super::target::{Limits, Target};
+use crate::cli::choices;
 use crate::cli::columns::NumberArgs;
 use crate::cli::exit::say;
 use crate::cli::limits::{check_folder, check_tmpdir};
@@ -237,6 +238,7 @@ impl Source {
     ) -> Result<()> {
         let (mut sort, format) = (self.sort(), self.format(target)?);
         if skip_invalid {
+            choices::no_sets_as_lines(&files)?;
             sort = sort.invalid(InvalidLines::Skip);
         }
         for file in or_stdin(files) {

@@ -71,13 +71,13 @@ pub(super) struct Target {
 impl Target {
     /// The format that `--to` names, or the name of the file suggests.
     pub(super) fn format(&self) -> Result<SetFormat> {
-        if self.parts.is_some() {
-            return Ok(SetFormat::Bits);
-        }
         let Some(path) = &self.output else {
             return Ok(self.to.unwrap_or(SetFormat::Values(Format::Text)));
         };
         choices::no_sets_by_key(path, self.to)?;
+        if self.parts.is_some() {
+            return Ok(SetFormat::Bits);
+        }
         Ok(self.to.or_else(|| SetFormat::of_name(path)).unwrap_or(SetFormat::Bits))
     }
 

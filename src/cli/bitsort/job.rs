@@ -43,7 +43,11 @@ impl SortArgs {
             sort = sort.table_filter(rate);
         }
         sort = sort.notation(self.notation()?);
-        for file in self.inputs()? {
+        let files = self.inputs()?;
+        if self.rejects.is_some() || self.invalid == Some(InvalidChoice::Skip) {
+            choices::no_sets_as_lines(&files)?;
+        }
+        for file in files {
             sort = if is_stdin(&file) { sort.stdin() } else { sort.file(file) };
         }
         for folder in &self.temporary {
@@ -85,7 +89,9 @@ impl SortArgs {
     fn invalid_lines(&self) -> Result<InvalidLines> {
         Ok(match (&self.rejects, self.invalid) {
             (Some(_), Some(InvalidChoice::Fail)) => {
-                return Err(Error::usage("--rejects collects what --invalid fail would end with"));
+                return Err(Error::usage(
+                    "--rejects goes on after a malformed line, and --invalid fail ends there: choose one",
+                ));
             }
             // Standard output may be a file.
             (Some(path), _)

@@ -36,7 +36,10 @@ pub fn main() -> ExitCode {
 /// Sorts into a set file.
 fn to_set(args: &SortArgs, sort: Sort, format: SetFormat, output: Option<&Path>) -> Result<Report> {
     if args.count || args.repeated || args.reverse {
-        return Err(Error::usage("a set has no counts, repeats or order"));
+        let what =
+            "a set has no counts, repeats or order: leave out --count, --repeated and --reverse";
+        let name = output.map_or_else(|| "-".into(), |path| path.display().to_string());
+        return Err(Error::usage(format!("{name}: {what}")));
     }
     let built = match output {
         Some(path) => sort.to_set(path, format),

@@ -1,6 +1,7 @@
 //! Makes and changes filters.
 
 use super::args::{ChangeArgs, Count, KeyArgs, SizeArgs};
+use super::describe::percent;
 use super::{check_is_file, tools, typed_key};
 use crate::bloom::{AnyFilter, CountingBloomFilter, FilterFile, FilterKind, Key};
 use crate::cli::bitset::{Source, or_stdin};
@@ -29,11 +30,13 @@ pub(super) fn build(
         return Err(Error::usage("Spark hashes bytes or longs: --funnel bytes or long"));
     }
     choices::no_input(&files, output)?;
+    choices::only_filter(output)?;
     let _bar = source.bar(true);
     let (tools, files) = (tools(source, keys), or_stdin(files));
     let file = if let Some(Count(keys)) = size.keys {
         let mut file = size.filter(keys, to)?;
         tools.insert_into(&mut file.filter, files)?;
+        tell_if_crowded(&file.filter, keys, output);
         file
     } else {
         let make = |keys| size.filter(keys, to).map(|file| file.filter);
@@ -43,6 +46,18 @@ pub(super) fn build(
     file.save(output, to)?;
     source.note_file(output);
     Ok(())
+}
+
+/// Says that a filter for `expected` keys has so many more that its rate is at least twice as high.
+fn tell_if_crowded(filter: &AnyFilter, expected: u64, output: &Path) {
+    let (rate, wanted) = (filter.expected_rate(), filter.rate_with(expected));
+    if filter.key_count() > expected && rate >= 2.0 * wanted {
+        let (name, keys) = (output.display(), filter.key_count());
+        let (rate, wanted) = (percent(rate), percent(wanted));
+        say(&format!(
+            "bitset: {name}: {keys} keys in a filter for {expected}: the false-positive rate is {rate}, not {wanted}"
+        ));
+    }
 }
 
 /// Where the keys of a change come from.

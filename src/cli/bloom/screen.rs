@@ -5,6 +5,7 @@ use super::{check_is_file, open, plan, tools, typed_key};
 use crate::bloom::parquet::ParquetFilter;
 use crate::bloom::{Blocked, Builder, Filter, FilterFile, Opened, Plain, Standard};
 use crate::cli::bitset::{Answer, Source, or_stdin};
+use crate::cli::choices;
 use crate::cli::columns::typed_column;
 use crate::cli::output::{Out, TargetArgs};
 use crate::cli::stdout::print;
@@ -137,6 +138,9 @@ fn tell(key: &[u8], found: bool, end: &str, out: &mut Vec<u8>) {
 pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<()> {
     let FilterArgs { filter, files, invert, columns, keys, target } = args;
     let tools = columns.of_lines(tools(source, keys));
+    if let Some(output) = &target.output {
+        choices::no_input([&filter], output)?;
+    }
     let filter = open(&filter)?.filter;
     let files = or_stdin(files);
     let mut out = Out::open(source, &target, &files)?;

@@ -490,18 +490,26 @@ impl SetFile {
     }
 
     fn verify_content(&self, progress: &Progress) -> Result<()> {
+        if let Content::Folder(folder) = &self.content {
+            return folder.verify(&self.path, progress);
+        }
+        self.verify_bytes(progress)?;
+        self.verify_values(progress)
+    }
+
+    /// Compares the bytes with their checksums, if the file has some; those of a folder are left to
+    /// its parts. O(bytes), many gigabytes a second.
+    pub(in crate::set) fn verify_bytes(&self, progress: &Progress) -> Result<()> {
         match &self.content {
             Content::Bits(header) => {
-                verify_checksums(&self.map, header.checksums, damaged(&self.path), progress)?;
+                verify_checksums(&self.map, header.checksums, damaged(&self.path), progress)
             }
             Content::Keyed(Member { place, checksums, .. }) => {
                 let place = place.start as u64..place.end as u64;
-                verify_blocks(&self.map, *checksums, place, damaged(&self.path), progress)?;
+                verify_blocks(&self.map, *checksums, place, damaged(&self.path), progress)
             }
-            Content::Folder(folder) => return folder.verify(&self.path, progress),
-            Content::Roaring { .. } | Content::Treemap { .. } => {}
+            Content::Folder(_) | Content::Roaring { .. } | Content::Treemap { .. } => Ok(()),
         }
-        self.verify_values(progress)
     }
 
     /// Reads the values and their facts, and no checksums; those of a folder are left to its parts.
