@@ -28,15 +28,20 @@ impl MemoryLimit {
     }
 }
 
+/// Why a text is no [`MemoryLimit`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{ParseByteSizeError}, or a share of the memory from 1% to 100%")]
+pub(super) struct ParseMemoryLimitError;
+
 impl FromStr for MemoryLimit {
-    type Err = ParseByteSizeError;
+    type Err = ParseMemoryLimitError;
 
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         match text.strip_suffix('%') {
-            None => text.parse().map(Self::Size),
+            None => text.parse().map(Self::Size).map_err(|_| ParseMemoryLimitError),
             Some(number) => match number.parse() {
                 Ok(percent @ 1..=100) => Ok(Self::Percent(percent)),
-                _ => Err(ParseByteSizeError),
+                _ => Err(ParseMemoryLimitError),
             },
         }
     }

@@ -317,6 +317,7 @@ fn limits_that_cannot_be_kept_are_refused() {
         ("--mem 63M", "too small"),
         ("--mem 2X", "expected a size"),
         ("--mem 0%", "expected a size"),
+        ("--mem 200%", "or a share of the memory from 1% to 100%"),
         ("--threads 0", "at least 1 thread"),
         ("--threads x", "invalid"),
         ("--from u16le", "possible values: text"),

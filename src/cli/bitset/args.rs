@@ -178,7 +178,7 @@ pub(super) enum Command {
     },
     /// Evaluate an expression of names, FIRST..LAST, ( ) and - & ^ |, which bind in this order
     Eval {
-        /// Such as 'a & (b | c) - 10..20'
+        /// Such as 'a & (b | c) - 10..20'; a name that is no word stands in quotes: '"new york" | "2024"'
         expression: String,
         /// NAME=SET for a name, or a .sets file, whose keys are names
         #[arg(value_name = "NAME=SET", value_parser = OsStringValueParser::new().try_map(|text| choices::binding(&text)))]

@@ -38,7 +38,9 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Vec<Box<dyn AsSet>>>
             Some(Err(reason))
                 if operand.to_str().is_some_and(starts_as_number) && !path.exists() =>
             {
-                return Err(Error::usage(format!("\"{}\": {reason}", path.display())));
+                let name = path.display();
+                let what = format!("\"{name}\": {reason}, and there is no such file");
+                return Err(Error::usage(what));
             }
             _ => sets.push(Box::new(source.open(path)?)),
         }

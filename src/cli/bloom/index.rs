@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -149,8 +149,7 @@ pub(super) fn run(source: &Source, command: IndexCommand) -> Result<Answer> {
             print(if json { format!("{}\n", as_json(&stat)) } else { as_text(&stat) })?;
         }
         IndexCommand::Verify { data, index } => {
-            let index = index.unwrap_or_else(|| path_of(&data));
-            BlockIndex::open(&data, &index)?.verify_with(source.progress())?;
+            open(&data, index.as_deref())?.verify_with(source.progress())?;
             print_line("ok")?;
         }
     }
@@ -176,9 +175,19 @@ fn build(source: &Source, mut args: BuildArgs) -> Result<()> {
     Ok(())
 }
 
+/// Opens the index of a file, which is beside it unless its name is given.
+fn open(data: &Path, index: Option<&Path>) -> Result<BlockIndex> {
+    let beside = path_of(data);
+    if index.is_none() && data.exists() && !beside.exists() {
+        let (data, beside) = (data.display(), beside.display());
+        let what = "has no index: bitset bloom index build makes one";
+        return Err(Error::usage(format!("cannot open {beside}: {data} {what}")));
+    }
+    BlockIndex::open(data, index.unwrap_or(&beside))
+}
+
 fn get(source: &Source, args: &GetArgs) -> Result<Answer> {
-    let index = args.index.clone().unwrap_or_else(|| path_of(&args.data));
-    let index = BlockIndex::open(&args.data, &index)?;
+    let index = open(&args.data, args.index.as_deref())?;
     let stdin = args.keys.is_empty().then(|| PathBuf::from("-"));
     refuse_as_input(stdin.iter().chain([&args.data]))?;
     let mut out = buffered()?;
