@@ -195,6 +195,8 @@ fn a_filter_is_described_and_checked() {
     assert_eq!((json["cells"].as_u64(), json["counted_keys"].as_u64()), (Some(512), Some(4)));
     let many = numbered("", 4000);
     work.set("bloom build -n 4000 -o good", &many).quiet();
+    // A small filter has room for more keys.
+    assert_eq!(work.set("bloom build -n 3 -o small", &numbered("", 20)).quiet(), "");
     let crowded = work.set("bloom build -n 2000 --seed 3 -o full", &many);
     assert_eq!(crowded.code, Some(0));
     assert!(

@@ -36,7 +36,7 @@ pub(super) fn build(
     let file = if let Some(Count(keys)) = size.keys {
         let mut file = size.filter(keys, to)?;
         tools.insert_into(&mut file.filter, files)?;
-        tell_if_crowded(&file.filter, keys, output);
+        tell_if_crowded(&file.filter, keys, size.goal(to), output);
         file
     } else {
         let make = |keys| size.filter(keys, to).map(|file| file.filter);
@@ -48,9 +48,11 @@ pub(super) fn build(
     Ok(())
 }
 
-/// Says that a filter for `expected` keys has so many more that its rate is at least twice as high.
-fn tell_if_crowded(filter: &AnyFilter, expected: u64, output: &Path) {
-    let (rate, wanted) = (filter.expected_rate(), filter.rate_with(expected));
+/// Says that a filter for `expected` keys has so many more that its rate is at least twice the wanted
+/// one.
+fn tell_if_crowded(filter: &AnyFilter, expected: u64, goal: Option<f64>, output: &Path) {
+    let (rate, planned) = (filter.expected_rate(), filter.rate_with(expected));
+    let wanted = goal.map_or(planned, |goal| goal.max(planned)); // small filters are better than asked
     if filter.key_count() > expected && rate >= 2.0 * wanted {
         let (name, keys) = (output.display(), filter.key_count());
         let (rate, wanted) = (percent(rate), percent(wanted));

@@ -65,8 +65,8 @@ impl SizeArgs {
         match to {
             // A filter for one key shows whether the numbers are in their ranges.
             FilterKind::Bloom => self.own(self.keys.map_or(1, |keys| keys.0.min(1))).map(drop),
-            FilterKind::Spark => self.spark_seed().and(Ok(check_rate(self.known_rate())?)),
-            FilterKind::Guava | FilterKind::Dcso => Ok(check_rate(self.known_rate())?),
+            FilterKind::Spark => self.spark_seed().and(Ok(check_rate(self.rate_of(to))?)),
+            FilterKind::Guava | FilterKind::Dcso => Ok(check_rate(self.rate_of(to))?),
         }
     }
 
@@ -75,14 +75,24 @@ impl SizeArgs {
         i32::try_from(self.seed).map_err(too_large)
     }
 
-    fn known_rate(&self) -> f64 {
-        self.rate.unwrap_or(DEFAULT_RATE)
+    /// The rate that a filter of this kind is made for, if its bits for a key are not given.
+    fn rate_of(&self, to: FilterKind) -> f64 {
+        self.rate.unwrap_or(match to {
+            FilterKind::Bloom | FilterKind::Dcso => DEFAULT_RATE,
+            FilterKind::Guava => guava::DEFAULT_RATE,
+            FilterKind::Spark => spark::DEFAULT_RATE,
+        })
+    }
+
+    /// The same; none if the bits for a key are given.
+    pub(super) fn goal(&self, to: FilterKind) -> Option<f64> {
+        self.bits_per_key.is_none().then(|| self.rate_of(to))
     }
 
     fn complete<D: Design>(&self, keys: u64) -> Builder<D> {
         let size = match self.bits_per_key {
             Some(bits) => Size::BitsPerKey(bits),
-            None => Size::Rate(self.known_rate()),
+            None => Size::Rate(self.rate_of(FilterKind::Bloom)),
         };
         let builder = builder(keys, size).seed(self.seed);
         match self.hashes {
@@ -108,14 +118,13 @@ impl SizeArgs {
             FilterKind::Bloom => self.own(keys)?,
             FilterKind::Guava => {
                 let options = guava::Options::default();
-                let rate = self.rate.unwrap_or(guava::DEFAULT_RATE);
-                AnyFilter::Standard(guava::filter(keys, rate, options)?)
+                AnyFilter::Standard(guava::filter(keys, self.rate_of(to), options)?)
             }
             FilterKind::Spark => {
-                let rate = self.rate.unwrap_or(spark::DEFAULT_RATE);
+                let rate = self.rate_of(to);
                 AnyFilter::Standard(spark::filter(keys.max(1), rate, self.spark_seed()?)?)
             }
-            FilterKind::Dcso => AnyFilter::Standard(dcso::filter(keys, self.known_rate())?),
+            FilterKind::Dcso => AnyFilter::Standard(dcso::filter(keys, self.rate_of(to))?),
         };
         Ok(FilterFile::new(filter, to))
     }
