@@ -1,7 +1,7 @@
 //! Gives a hint for an error: what the user can do next. Errors state facts; only this file names
 //! flags and commands.
 
-use super::choices::is_set_file;
+use super::names::is_set_file;
 use crate::error::{DataChange, Error, FolderFault};
 use crate::number::{Line, Malformed, Notation};
 use crate::set::foreign::ForeignFormat;

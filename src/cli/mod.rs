@@ -14,6 +14,7 @@ mod exit;
 mod generate;
 mod hints;
 mod limits;
+mod names;
 mod notation;
 mod output;
 mod progress;

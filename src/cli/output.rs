@@ -2,6 +2,7 @@
 
 use super::bitset::Source;
 use super::choices;
+use super::names;
 use super::stdout::stdout;
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
@@ -33,7 +34,7 @@ impl Out {
                 Writer::stream(stdout()?, Encoding::Lines, &spool)
             }
             Some(path) => {
-                choices::only_lines(path)?;
+                names::only_lines(path)?;
                 Writer::open(path, Encoding::Lines, &spool)
             }
         }

@@ -4,7 +4,7 @@ use super::Answer;
 use super::args::{GroupArgs, OverlapArgs};
 use super::source::{Source, or_stdin};
 use super::target::Target;
-use crate::cli::choices;
+use crate::cli::names;
 use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
@@ -23,9 +23,9 @@ pub(super) fn group(source: &Source, args: GroupArgs) -> Result<()> {
             format!("{name}: group writes a file of sets by key: choose a name that ends in .sets");
         return Err(Error::usage(wrong));
     }
-    choices::no_input(&files, &output)?;
+    names::no_input(&files, &output)?;
     if skip_invalid {
-        choices::no_sets_as_lines(&files)?;
+        names::no_sets_as_lines(&files)?;
     }
     let mut group = columns.of(source.group(skip_invalid));
     for file in or_stdin(files) {

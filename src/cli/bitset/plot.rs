@@ -1,7 +1,7 @@
 //! Draws a map of a set's universe.
 
 use super::source::Source;
-use crate::cli::choices;
+use crate::cli::names;
 use crate::error::{Error, Result};
 use crate::plot::{MAX_ORDER, Map};
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(super) fn plot(
     if order.is_some_and(|order| order > MAX_ORDER) {
         return Err(Error::usage("--order is at most 10: 1024 cells a side"));
     }
-    choices::no_input([&path.to_path_buf()], output)?;
+    names::no_input([&path.to_path_buf()], output)?;
     let (ipv4, set) = (ipv4 || source.notation().is_ipv4(), source.open(path)?);
     let map = if ipv4 { Map::of_ipv4(&set, order) } else { Map::of(&set, order) }?;
     map.write(output)

@@ -3,7 +3,7 @@
 use super::Answer;
 use super::args::FilterArgs;
 use super::source::{Source, or_stdin};
-use crate::cli::choices;
+use crate::cli::names;
 use crate::cli::output::{Out, TargetArgs};
 use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
@@ -48,10 +48,10 @@ pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<Answer> {
         return Err(Error::usage("standard input has the lines, so it cannot be the set"));
     }
     if let Some(output) = &target.output {
-        choices::no_input([&set], output)?;
+        names::no_input([&set], output)?;
     }
     if skip_invalid {
-        choices::no_sets_as_lines(&files)?;
+        names::no_sets_as_lines(&files)?;
     }
     let set = source.open(&set)?;
     let tools = columns.of_lines(source.line_tools().skip_invalid(skip_invalid));

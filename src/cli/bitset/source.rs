@@ -1,10 +1,10 @@
 //! Opens and writes the sets of a command.
 
 use super::target::{Limits, Target};
-use crate::cli::choices;
 use crate::cli::columns::NumberArgs;
 use crate::cli::exit::say;
 use crate::cli::limits::{check_folder, check_tmpdir};
+use crate::cli::names;
 use crate::cli::notation::NotationArgs;
 use crate::cli::progress::Bar;
 use crate::cli::stats::{StatsFormat, Work, render};
@@ -238,7 +238,7 @@ impl Source {
     ) -> Result<()> {
         let (mut sort, format) = (self.sort(), self.format(target)?);
         if skip_invalid {
-            choices::no_sets_as_lines(&files)?;
+            names::no_sets_as_lines(&files)?;
             sort = sort.invalid(InvalidLines::Skip);
         }
         for file in or_stdin(files) {

@@ -2,6 +2,7 @@
 
 use crate::cli::choices;
 use crate::cli::limits::MemoryLimit;
+use crate::cli::names;
 use crate::cli::progress::When;
 use crate::cli::stats::StatsFormat;
 use crate::error::Result;
@@ -74,7 +75,7 @@ impl Target {
         let Some(path) = &self.output else {
             return Ok(self.to.unwrap_or(SetFormat::Values(Format::Text)));
         };
-        choices::no_sets_by_key(path, self.to)?;
+        names::only_set(path, self.to)?;
         if self.parts.is_some() {
             return Ok(SetFormat::Bits);
         }
@@ -83,6 +84,6 @@ impl Target {
 
     /// The `.sets` file that the command writes, if `-o` says so.
     pub(super) fn sets(&self) -> Option<&Path> {
-        self.output.as_deref().filter(|path| self.to.is_none() && choices::is_of_keys(path))
+        self.output.as_deref().filter(|path| self.to.is_none() && names::is_of_keys(path))
     }
 }

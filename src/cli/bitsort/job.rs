@@ -1,8 +1,8 @@
 //! Makes a run from the flags and the limits of the machine. Only this file decides defaults.
 
 use super::args::{InvalidChoice, SortArgs};
-use crate::cli::choices;
 use crate::cli::limits::{check_folder, check_tmpdir};
+use crate::cli::names;
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
 use crate::io::read::standard_input;
@@ -22,7 +22,7 @@ impl SortArgs {
     /// The sort that the flags describe.
     pub(super) fn to_sort(&self, machine: &Machine) -> Result<Sort> {
         if let Some(output) = &self.output {
-            choices::no_sets_by_key(output, self.to)?;
+            names::only_set(output, self.to)?;
         }
         let mut sort = Sort::new()
             .distinct(self.unique)
@@ -45,7 +45,7 @@ impl SortArgs {
         sort = sort.notation(self.notation()?);
         let files = self.inputs()?;
         if self.rejects.is_some() || self.invalid == Some(InvalidChoice::Skip) {
-            choices::no_sets_as_lines(&files)?;
+            names::no_sets_as_lines(&files)?;
         }
         for file in files {
             sort = if is_stdin(&file) { sort.stdin() } else { sort.file(file) };

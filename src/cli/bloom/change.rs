@@ -5,8 +5,8 @@ use super::describe::percent;
 use super::{check_is_file, tools, typed_key};
 use crate::bloom::{AnyFilter, CountingBloomFilter, FilterFile, FilterKind, Key};
 use crate::cli::bitset::{Source, or_stdin};
-use crate::cli::choices;
 use crate::cli::exit::say;
+use crate::cli::names;
 use crate::error::{Error, Result};
 use crate::io::write::lock;
 use crate::lines::Funnel;
@@ -29,8 +29,8 @@ pub(super) fn build(
     if to == FilterKind::Spark && matches!(keys.funnel, Funnel::Int | Funnel::Chars) {
         return Err(Error::usage("Spark hashes bytes or longs: --funnel bytes or long"));
     }
-    choices::no_input(&files, output)?;
-    choices::only_filter(output)?;
+    names::no_input(&files, output)?;
+    names::only_filter(output)?;
     let _bar = source.bar(true);
     let (tools, files) = (tools(source, keys), or_stdin(files));
     let file = if let Some(Count(keys)) = size.keys {

@@ -4,8 +4,8 @@ use super::args::JoinArgs;
 use super::{check_is_file, open_checked};
 use crate::bloom::{AnyFilter, FilterFile, FilterKind, Mismatch, Opened};
 use crate::cli::bitset::Source;
-use crate::cli::choices;
 use crate::cli::exit::say;
+use crate::cli::names;
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn join(
     args: &JoinArgs,
     join: impl Fn(&mut AnyFilter, &FilterFile<Opened>) -> Result<(), Mismatch>,
 ) -> Result<()> {
-    choices::only_filter(&args.output)?;
+    names::only_filter(&args.output)?;
     let Some((first, others)) = args.filters.split_first() else { return Ok(()) };
     let _bar = source.bar(true);
     check_is_file(first)?;
@@ -44,7 +44,7 @@ fn join(
 
 /// Writes a filter as another kind of file.
 pub(super) fn convert(source: &Source, path: &Path, output: &Path, to: FilterKind) -> Result<()> {
-    choices::only_filter(output)?;
+    names::only_filter(output)?;
     let file = open_checked(path)?;
     file.save(output, to)?;
     if to != FilterKind::Dcso {

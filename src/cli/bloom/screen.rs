@@ -5,8 +5,8 @@ use super::{check_is_file, open, plan, tools, typed_key};
 use crate::bloom::parquet::ParquetFilter;
 use crate::bloom::{Blocked, Builder, Filter, FilterFile, Opened, Plain, Standard};
 use crate::cli::bitset::{Answer, Source, or_stdin};
-use crate::cli::choices;
 use crate::cli::columns::typed_column;
+use crate::cli::names;
 use crate::cli::output::{Out, TargetArgs};
 use crate::cli::stdout::print;
 use crate::error::{Error, Result};
@@ -139,7 +139,7 @@ pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<()> {
     let FilterArgs { filter, files, invert, columns, keys, target } = args;
     let tools = columns.of_lines(tools(source, keys));
     if let Some(output) = &target.output {
-        choices::no_input([&filter], output)?;
+        names::no_input([&filter], output)?;
     }
     let filter = open(&filter)?.filter;
     let files = or_stdin(files);

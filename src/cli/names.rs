@@ -1,0 +1,93 @@
+//! Rules for the names of files: an output does not get the name of something else, nor take the place
+//! of an input, and a set is not read as lines.
+
+use crate::error::{Error, Result};
+use crate::io::write::is_same_file;
+use crate::set::keyed::{file_in_name, is_sets_file};
+use crate::set::{SetFile, SetFormat};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Whether the name of a file is that of sets by key.
+pub(super) fn is_of_keys(path: &Path) -> bool {
+    path.extension().and_then(OsStr::to_str) == Some("sets")
+}
+
+/// Refuses a name for the output of one set: that of a filter or of a file of sets by key, unless `--to`
+/// says what is written, and that of one of the sets of such a file, FILE.sets:KEY.
+pub(super) fn only_set(path: &Path, to: Option<SetFormat>) -> Result<()> {
+    if to.is_none() && is_of_keys(path) {
+        let what = "a .sets file has sets by key, and this is one set";
+        return Err(Error::usage(format!("{}: {what}", path.display())));
+    }
+    if to.is_none() && is_of_filter(path) {
+        let what = "a .bloom file has a filter, and this is a set: choose another name";
+        return Err(Error::usage(format!("{}: {what}", path.display())));
+    }
+    let Some(file) = file_in_name(path) else { return Ok(()) };
+    let (name, file) = (path.display(), file.display());
+    let what = "which one output cannot replace: group the rows again, or choose another name";
+    Err(Error::usage(format!("{name} is a set of {file}, {what}")))
+}
+
+/// Whether the name of a file is that of a Bloom filter.
+fn is_of_filter(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new("bloom"))
+}
+
+/// Refuses a name for a filter that names a set or a table.
+pub(super) fn only_filter(path: &Path) -> Result<()> {
+    let is_lines = |format| matches!(format, SetFormat::Values(_));
+    if is_of_keys(path) || SetFormat::of_name(path).is_some_and(|format| !is_lines(format)) {
+        let what = "this command writes a Bloom filter: choose a name that ends in .bloom";
+        return Err(Error::usage(format!("{}: {what}", path.display())));
+    }
+    Ok(())
+}
+
+/// Refuses a name for an output of lines that names a set, a filter or a table: the lines would stand
+/// in its place.
+pub(super) fn only_lines(path: &Path) -> Result<()> {
+    let name = path.display();
+    let advice = match SetFormat::of_name(path) {
+        Some(SetFormat::Table(_)) => "bitsort writes tables of numbers",
+        Some(SetFormat::Values(_)) => return Ok(()),
+        Some(_) => "bitset build makes a set of lines",
+        None if is_of_keys(path) => "bitset group makes sets by key of rows",
+        None if is_of_filter(path) => "bitset bloom build makes a filter of lines",
+        None => return Ok(()),
+    };
+    let what = "this command writes lines of text: choose another name";
+    Err(Error::usage(format!("{name}: {what} ({advice})")))
+}
+
+/// Refuses a set among files of which malformed lines are left out: it would have no other lines.
+pub(super) fn no_sets_as_lines<'p>(files: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
+    let is_set = |file: &&PathBuf| is_sets_file(file) || is_set_file(file);
+    match files.into_iter().find(is_set) {
+        Some(file) => {
+            let what = "is a set, not text, and all of it would be left out as malformed";
+            Err(Error::usage(format!("{} {what}: bitset cat prints its values", file.display())))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether a file that is read as text is a set. False if it cannot be opened.
+pub(super) fn is_set_file(path: &Path) -> bool {
+    path.is_file() && matches!(SetFile::open_if_set(path), Ok(Some(_)))
+}
+
+/// Refuses an output that would take the place of an input, which cannot be made of it again.
+pub(super) fn no_input<'p>(
+    inputs: impl IntoIterator<Item = &'p PathBuf>,
+    output: &Path,
+) -> Result<()> {
+    match inputs.into_iter().find(|input| is_same_file(input, output)) {
+        Some(input) => {
+            let what = "is an input, and cannot be made of the output again: choose another name";
+            Err(Error::usage(format!("{} {what}", input.display())))
+        }
+        None => Ok(()),
+    }
+}
