@@ -2,6 +2,7 @@
 //! of an input, and a set is not read as lines.
 
 use crate::error::{Error, Result};
+use crate::io::read::is_stdin;
 use crate::io::write::is_same_file;
 use crate::set::keyed::{file_in_name, is_sets_file};
 use crate::set::{SetFile, SetFormat};
@@ -10,29 +11,32 @@ use std::path::{Path, PathBuf};
 
 /// Whether the name of a file is that of sets by key.
 pub(super) fn is_of_keys(path: &Path) -> bool {
-    path.extension().and_then(OsStr::to_str) == Some("sets")
-}
-
-/// Refuses a name for the output of one set: that of a filter or of a file of sets by key, unless `--to`
-/// says what is written, and that of one of the sets of such a file, FILE.sets:KEY.
-pub(super) fn only_set(path: &Path, to: Option<SetFormat>) -> Result<()> {
-    if to.is_none() && is_of_keys(path) {
-        let what = "a .sets file has sets by key, and this is one set";
-        return Err(Error::usage(format!("{}: {what}", path.display())));
-    }
-    if to.is_none() && is_of_filter(path) {
-        let what = "a .bloom file has a filter, and this is a set: choose another name";
-        return Err(Error::usage(format!("{}: {what}", path.display())));
-    }
-    let Some(file) = file_in_name(path) else { return Ok(()) };
-    let (name, file) = (path.display(), file.display());
-    let what = "which one output cannot replace: group the rows again, or choose another name";
-    Err(Error::usage(format!("{name} is a set of {file}, {what}")))
+    path.extension() == Some(OsStr::new("sets"))
 }
 
 /// Whether the name of a file is that of a Bloom filter.
 fn is_of_filter(path: &Path) -> bool {
     path.extension() == Some(OsStr::new("bloom"))
+}
+
+/// Refuses names for one set, or for numbers. `--to` allows every ending; without it, .sets and .bloom
+/// are refused. FILE.sets:KEY is always refused: it is a set inside of another file.
+pub(super) fn only_set(path: &Path, to: Option<SetFormat>) -> Result<()> {
+    let name = path.display();
+    let what = match file_in_name(path) {
+        _ if to.is_none() && is_of_keys(path) => {
+            ": a .sets file has sets by key, and this is one set".to_owned()
+        }
+        _ if to.is_none() && is_of_filter(path) => {
+            ": a .bloom file has a filter, which this command does not write".to_owned()
+        }
+        Some(file) => format!(
+            " is a set of {}, which one output cannot replace: group the rows again, or choose another name",
+            file.display()
+        ),
+        None => return Ok(()),
+    };
+    Err(Error::usage(format!("{name}{what}")))
 }
 
 /// Refuses a name for a filter that names a set or a table.
@@ -75,7 +79,7 @@ pub(super) fn no_sets_as_lines<'p>(files: impl IntoIterator<Item = &'p PathBuf>)
 
 /// Whether a file that is read as text is a set. False if it cannot be opened.
 pub(super) fn is_set_file(path: &Path) -> bool {
-    path.is_file() && matches!(SetFile::open_if_set(path), Ok(Some(_)))
+    !is_stdin(path) && matches!(SetFile::open_if_set(path), Ok(Some(_)))
 }
 
 /// Refuses an output that would take the place of an input, which cannot be made of it again.

@@ -1,4 +1,5 @@
-//! Takes lines as keys, many at a time.
+//! Takes lines as keys, many at a time, and turns the text of a key into the bytes that a filter
+//! hashes.
 
 use super::index::fields;
 use crate::bloom::{Filter, Plain, guava};
@@ -365,7 +366,8 @@ impl LineJob<'_> {
     }
 }
 
-/// How the text of a key becomes the bytes that are hashed.
+/// How the text of a key becomes the bytes that are hashed. Programs that share a filter must use the
+/// same way; Guava calls it a funnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Funnel {

@@ -3,8 +3,7 @@
 use super::common_lines::CommonLines;
 use super::distinct::Distinct;
 use super::filter::{Answered, Filter, LineAnswer};
-use super::keys::Funnel;
-use super::keys::{LineJob, LineRules};
+use super::keys::{Funnel, LineJob, LineRules};
 use super::spool::{named_as_typed, rereadable};
 use crate::bloom::growing::Growing;
 use crate::bloom::{self, AnyFilter, Plain, Storage};

@@ -77,13 +77,39 @@ impl Block {
         }
     }
 
-    /// The ends of the containers in the values of all, and these values, if all containers have
-    /// few.
-    pub(super) fn few(&self) -> Option<(&[u16], &[[u8; 2]])> {
-        match &self.body {
-            Body::Few { ends, lows } => Some((ends, lows)),
-            Body::Many(_) => None,
+    /// Appends the values of the containers from `index` on to the first `count` of `positions`, as
+    /// distances from the first value that key `base` can have. It takes containers with keys up to
+    /// `most` and distances below 2^32, if all containers of the block have few values. Gives the index
+    /// behind them, or none if it takes none.
+    pub(super) fn append_few(
+        &self,
+        index: usize,
+        (base, most): (u64, u64),
+        positions: &mut Vec<u32>,
+        count: &mut usize,
+    ) -> Option<usize> {
+        let Body::Few { ends, lows } = &self.body else { return None };
+        let is_near = |&key: &u64| key <= most && key - base <= 0xFFFF;
+        let keys = &self.keys[index..];
+        let keys = &keys[..keys.partition_point(is_near)];
+        if keys.is_empty() {
+            return None;
         }
+        let behind = index + keys.len();
+        let values = places(ends, index).start..usize::from(ends[behind - 1]);
+        let room = *count + values.len();
+        positions.resize(room.max(positions.len()), 0);
+        let (mut slots, mut start) = (positions[*count..room].iter_mut(), values.start);
+        for (&key, &end) in keys.iter().zip(&ends[index..behind]) {
+            #[expect(clippy::cast_possible_truncation, reason = "keys are at most 0xFFFF apart")]
+            let offset = ((key - base) << 16) as u32;
+            for (&low, slot) in lows[start..usize::from(end)].iter().zip(&mut slots) {
+                *slot = offset | u32::from(u16::from_le_bytes(low));
+            }
+            start = end.into();
+        }
+        *count = room;
+        Some(behind)
     }
 
     /// Number of values of container `index`. O(1).

@@ -125,39 +125,19 @@ impl Containers {
         Some((*key, block.container(slot.index)))
     }
 
-    /// Appends the values of the containers from `slot` on to the first `count` of `positions`, as
-    /// distances from the first value that key `base` can have. It takes the containers of one block,
-    /// if they have few values, with keys up to `most`, and distances below 2^32. Moves `slot` behind
-    /// them; gives the key of the last one, or none if it takes none.
+    /// Appends the values of the next containers of a block: see [`Block::append_few`]. Moves `slot`
+    /// behind them; gives the key of the last one.
     pub(crate) fn append_few(
         &self,
         slot: &mut Slot,
-        (base, most): (u64, u64),
+        keys: (u64, u64),
         positions: &mut Vec<u32>,
         count: &mut usize,
     ) -> Option<u64> {
         let block = self.blocks.get(slot.block)?;
-        let (ends, lows) = block.few()?;
-        let is_near = |&key: &u64| key <= most && key - base <= 0xFFFF;
-        let keys = &block.keys()[slot.index..];
-        let keys = &keys[..keys.partition_point(is_near)];
-        let last = *keys.last()?;
-        let behind = slot.index + keys.len();
-        let mut start = slot.index.checked_sub(1).map_or(0, |before| usize::from(ends[before]));
-        let room = *count + usize::from(ends[behind - 1]) - start;
-        positions.resize(room.max(positions.len()), 0);
-        let mut slots = positions[*count..room].iter_mut();
-        for (&key, &end) in keys.iter().zip(&ends[slot.index..behind]) {
-            #[expect(clippy::cast_possible_truncation, reason = "keys are at most 0xFFFF apart")]
-            let offset = ((key - base) << 16) as u32;
-            for (&low, slot) in lows[start..usize::from(end)].iter().zip(&mut slots) {
-                *slot = offset | u32::from(u16::from_le_bytes(low));
-            }
-            start = end.into();
-        }
-        *count = room;
-        *slot = self.normal(Slot { index: behind, ..*slot });
-        Some(last)
+        let index = block.append_few(slot.index, keys, positions, count)?;
+        *slot = self.normal(Slot { index, ..*slot });
+        Some(block.keys()[index - 1])
     }
 
     /// Number of values of the container at `slot`, if there is one. O(1).
@@ -432,7 +412,7 @@ impl Containers {
 }
 
 /// The containers of two sets side by side, by ascending keys, as far as `op` can give values for
-/// them.
+/// them. For [`Op::And`] there is [`Common`].
 struct Pairs<'a> {
     op: Op,
     sets: [&'a Containers; 2],

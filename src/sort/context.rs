@@ -1,5 +1,4 @@
-use super::finish::emit::Output;
-use super::finish::emit::Style;
+use super::finish::emit::{Output, Style};
 use crate::io::read::{Opened, ScanOptions};
 use std::path::PathBuf;
 

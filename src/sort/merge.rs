@@ -1,8 +1,7 @@
 //! Merges sorted inputs. Each input takes constant memory.
 
 use super::check::{check_each, first_disorder};
-use super::finish::emit::{Emitter, Style};
-use super::finish::emit::{Output as Parts, Target};
+use super::finish::emit::{Emitter, Output as Parts, Style, Target};
 use super::options::Sort;
 use super::partitioning::Window;
 use super::plan::budget::{Budget, MergeShare};

@@ -2,8 +2,7 @@
 
 use super::check::{self, Disorder};
 use super::finish::batch::{Taker, Typed};
-use super::finish::emit::Selection;
-use super::finish::emit::Target;
+use super::finish::emit::{Selection, Target};
 use super::iterate::SortedValues;
 use super::plan::budget::Beside;
 use super::plan::explain::Explanation;

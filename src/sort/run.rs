@@ -2,8 +2,7 @@
 
 use super::context::Context;
 use super::engine::{Pass, pass};
-use super::finish::emit::{Output, Target};
-use super::finish::emit::{Style, Written};
+use super::finish::emit::{Output, Style, Target, Written};
 use super::load::scatter::Outside;
 use super::multipass::Passes;
 use super::options::Sort;

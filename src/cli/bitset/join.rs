@@ -57,7 +57,7 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
     deliver(source, plan, &args.target, args.count)
 }
 
-/// What is at a path.
+/// The sets or numbers that a path stands for.
 #[expect(clippy::large_enum_variant, reason = "there are a few at a time")]
 enum Operand {
     One(Found),

@@ -51,10 +51,14 @@ pub(super) fn build(
 /// Says that a filter for `expected` keys has so many more that its rate is at least twice the wanted
 /// one.
 fn tell_if_crowded(filter: &AnyFilter, expected: u64, goal: Option<f64>, output: &Path) {
+    let keys = filter.key_count();
+    if keys <= expected {
+        return; // the rate would read the whole filter
+    }
     let (rate, planned) = (filter.expected_rate(), filter.rate_with(expected));
     let wanted = goal.map_or(planned, |goal| goal.max(planned)); // small filters are better than asked
-    if filter.key_count() > expected && rate >= 2.0 * wanted {
-        let (name, keys) = (output.display(), filter.key_count());
+    if rate >= 2.0 * wanted {
+        let name = output.display();
         let (rate, wanted) = (percent(rate), percent(wanted));
         say(&format!(
             "bitset: {name}: {keys} keys in a filter for {expected}: the false-positive rate is {rate}, not {wanted}"

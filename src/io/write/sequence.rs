@@ -244,7 +244,8 @@ impl Carried for Buffer {
     }
 }
 
-/// Parts on their way to one taker.
+/// Parts on their way to one taker. A thread whose part does not have the turn leaves its full buffer,
+/// takes an empty one and goes on. It waits only if no buffer is empty.
 pub(crate) struct Relay<'a, T> {
     order: InOrder<T>,
     spare: Mutex<Spare<T>>,

@@ -1,4 +1,4 @@
-//! A bitmap and the questions to it.
+//! A bitmap, the questions to it, and its changes.
 
 use super::iter::{Ones, Runs};
 use super::owned::OwnedWords;

@@ -73,9 +73,9 @@ pub(crate) fn intervals(runs: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
     sound(runs.iter().map(|&run| ends(run)))
 }
 
-/// Calls `visit` with the larger first value and the smaller last value of pairs of runs. These are
-/// all the runs of values that both containers have, and between them pairs whose first value is above
-/// the last one, which share none: nobody can predict which pairs do.
+/// Calls `visit` with the first and the last value that two runs share, for all pairs of runs that may
+/// share some. The first value is above the last one if they share none. A test here would be
+/// mispredicted: the caller finds out without a branch.
 fn for_overlaps(ours: &[[u8; 4]], theirs: &[[u8; 4]], mut visit: impl FnMut(u32, u32)) {
     let (mut i, mut j) = (0, 0);
     while i < ours.len() && j < theirs.len() {

@@ -39,8 +39,6 @@ struct ByContainer<'a> {
     /// The place of the back's container in a set in memory.
     place: Option<Slot>,
     ended: bool,
-    /// Whether the front had a value.
-    is_begun: bool,
     /// Whether the front has only the first wanted value of its container.
     is_partial: bool,
 }
@@ -157,7 +155,6 @@ impl<'a> SetView<'a> {
             back,
             place: None,
             ended,
-            is_begun: false,
             is_partial: false,
         }))
     }
@@ -182,25 +179,30 @@ impl ByContainer<'_> {
             self.complete();
             return Ok(true);
         }
-        let Some((key, container)) = self.cursor.next_sound()? else { return Ok(false) };
-        // The back has the rest of this container, or of the one before it.
-        let behind = if self.back.is_some { self.back.base >> 16 } else { u64::MAX };
-        let most = (self.last >> 16).min(behind.saturating_sub(1));
-        if key > most || behind == 0 {
-            return Ok(false);
-        }
+        // The back has the rest of the containers.
+        let Some(most) = self.last_key() else { return Ok(false) };
+        let found = self.cursor.next_sound()?.filter(|&(key, _)| key <= most);
+        let Some((key, container)) = found else { return Ok(false) };
         // Many callers want only the first value of a range. It may be in the second container.
         if key << 16 < self.first {
             self.is_partial = self.front.fill_one(key, container, self.first, self.last);
-            self.is_begun = self.is_partial;
             return Ok(true);
         }
+        let goes_on = self.front.is_some && self.front.last_key << 16 >= self.first;
         self.front.fill(key, container, self.first, self.last);
-        if self.is_begun {
+        if goes_on {
             self.front.fill_up(&mut self.cursor, most, self.last);
         }
-        self.is_begun = self.front.next < self.front.end;
         Ok(true)
+    }
+
+    /// The largest key of the containers that the back has not decoded; none if it has decoded all.
+    fn last_key(&self) -> Option<u64> {
+        let last = self.last >> 16;
+        if !self.back.is_some {
+            return Some(last);
+        }
+        (self.back.base >> 16).checked_sub(1).map(|key| key.min(last))
     }
 
     /// Decodes the other values of the front's container.
@@ -236,11 +238,7 @@ impl ByContainer<'_> {
 
     /// Decodes the next container at the back; gives whether there was one.
     fn refill_back(&mut self) -> Result<bool, Damage> {
-        let key = match (self.back.is_some, self.ended) {
-            (_, true) => None,
-            (true, _) => (self.back.base >> 16).checked_sub(1),
-            (false, _) => Some(self.last >> 16),
-        };
+        let key = if self.ended { None } else { self.last_key() };
         let mut place = None;
         let found = match (self.view.0, key) {
             (_, None) => None,

@@ -1,8 +1,8 @@
 //! Cutting a large partition into spans, so that all threads finish it.
 //!
 //! If the partition is narrow, each thread first counts the values that it scattered, and every span is
-//! a range of one table of counters. If not, histograms show where to cut, and each span reads
-//! its entries again.
+//! a range of one table of counters. If not, histograms show where to cut, and each span reads its
+//! entries again.
 
 use super::loaded::{Loaded, Task};
 use super::partition::MAX_BITMAP_BITS;
@@ -10,8 +10,7 @@ use super::span::{Group, Span, join_buckets};
 use crate::error::Result;
 use crate::kernel::on_each;
 use crate::kernel::sys::Pages;
-use crate::sort::load::entries::Source;
-use crate::sort::load::entries::reserve;
+use crate::sort::load::entries::{Source, reserve};
 use crate::sort::load::scatter::Scatter;
 use crate::sort::partitioning::{Entry, low_mask};
 

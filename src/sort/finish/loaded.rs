@@ -1,12 +1,11 @@
 //! Finishes all partitions of a window in several threads, each partition as a part of the output.
 //!
 //! The output is in order for two reasons: the windows of the parts follow each other, which this
-//! file checks; and the batches of a part lie in its window,
-//! each behind the one before, which [`emit`](super::emit) checks.
+//! file checks; and the batches of a part lie in its window, each
+//! behind the one before, which [`emit`](super::emit) checks.
 
 use super::cut::Counted;
-use super::emit::Output;
-use super::emit::{Emitter, Written};
+use super::emit::{Emitter, Output, Written};
 use super::partition::Finisher;
 use super::span::Span;
 use super::ways::Way;

@@ -14,8 +14,7 @@
 //! A split ends because a window narrows with every level, and a narrow window
 //! can be counted however many entries it has.
 
-use super::emit::Emitter;
-use super::emit::{Scan, emit_counts};
+use super::emit::{Emitter, Scan, emit_counts};
 use super::radix;
 use super::span::{Group, Span, join_buckets};
 use super::ways::Way;
@@ -23,8 +22,7 @@ use super::workspace::Workspace;
 use crate::error::Result;
 use crate::kernel::{Level, popcount};
 use crate::set::bitmap::BitmapMut;
-use crate::sort::load::entries::ChunkList;
-use crate::sort::load::entries::{Held, Source};
+use crate::sort::load::entries::{ChunkList, Held, Source};
 use crate::sort::load::spill::{Chain, Extents, ReadBuffers, SpillFiles};
 use crate::sort::partitioning::{Entry, low_mask};
 

@@ -13,8 +13,7 @@
 //! 2. Every entry that leaves the memory of a partition is put in one place: in its segment of the
 //!    bitmap, or in its chain.
 
-use super::entries::Held;
-use super::entries::{ChunkList, Pool};
+use super::entries::{Chunk, ChunkList, Held, Pool};
 use super::spill::{Chain, Extents, SpillFiles};
 use crate::error::{Error, Result};
 use crate::io::read::Consumer;
@@ -249,7 +248,7 @@ impl<'p> Kept<'p, '_, '_> {
     }
 
     /// A free chunk. If there is none, makes room first.
-    fn chunk<E: Entry>(&mut self) -> Option<super::entries::Chunk<'p>> {
+    fn chunk<E: Entry>(&mut self) -> Option<Chunk<'p>> {
         if self.failed.is_some() {
             return None;
         }
