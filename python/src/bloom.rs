@@ -5,7 +5,7 @@ use crate::buffer::{Column, Refused, each_block, null_rows};
 use crate::error::{at_index, check_memory, invalid, raise, wrong_type};
 use crate::numbers::{BLOCK, Numbers, natural, number, optional, refuse_masked, signed};
 use crate::probe::{Answers, Asker};
-use crate::source::source_of;
+use crate::source::{folder_of, source_of};
 use crate::work::{in_pieces, interrupted};
 use bitsort::Progress;
 use bitsort::bloom::{
@@ -173,7 +173,7 @@ impl Visit for Asking<'_> {
         let mut found = Vec::new();
         match self.filter {
             State::Memory(file) => file.filter.contains_many(keys, &mut found),
-            State::Opened(file, _) => file.filter.contains_many(keys, &mut found),
+            State::Opened(file, ..) => file.filter.contains_many(keys, &mut found),
         }
         self.found.extend(found);
         Ok(())
@@ -183,8 +183,8 @@ impl Visit for Asking<'_> {
 /// The filter, in memory or in a file.
 enum State {
     Memory(FilterFile<Memory>),
-    /// A file that was opened, and its name.
-    Opened(FilterFile<Opened>, PathBuf),
+    /// A file that was opened, its name, and where it was opened, as [`folder_of`] says.
+    Opened(FilterFile<Opened>, PathBuf, PathBuf),
 }
 
 /// Evaluates an expression with the filter inside.
@@ -192,7 +192,7 @@ macro_rules! with {
     ($state:expr, $filter:ident => $body:expr) => {
         match $state {
             State::Memory(FilterFile { filter: $filter, .. }) => $body,
-            State::Opened(FilterFile { filter: $filter, .. }, _) => $body,
+            State::Opened(FilterFile { filter: $filter, .. }, ..) => $body,
         }
     };
 }
@@ -282,7 +282,7 @@ impl Bloom {
     fn seen<T>(&self, look: impl FnOnce(&State) -> T) -> PyResult<T> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         let seen = look(&state);
-        if let State::Opened(file, path) = &*state {
+        if let State::Opened(file, path, _) = &*state {
             file.filter.intact(path).map_err(raise)?;
         }
         Ok(seen)
@@ -401,8 +401,9 @@ impl Bloom {
     /// False
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let folder = folder_of(&path)?;
         py.detach(|| FilterFile::open(&path))
-            .map(|file| Self::with(State::Opened(file, path)))
+            .map(|file| Self::with(State::Opened(file, path, folder)))
             .map_err(raise)
     }
 
@@ -434,7 +435,7 @@ impl Bloom {
         let kind = kind.map(kind_of).transpose()?;
         self.look(py, |state| match state {
             State::Memory(file) => file.save(path, kind.unwrap_or(file.kind())),
-            State::Opened(file, _) => file.save(path, kind.unwrap_or(file.kind())),
+            State::Opened(file, ..) => file.save(path, kind.unwrap_or(file.kind())),
         })?
         .map_err(raise)
     }
@@ -452,7 +453,7 @@ impl Bloom {
         let kind = kind.map(kind_of).transpose()?;
         let bytes = self.look(py, |state| match state {
             State::Memory(file) => file.to_bytes(kind.unwrap_or(file.kind())),
-            State::Opened(file, _) => file.to_bytes(kind.unwrap_or(file.kind())),
+            State::Opened(file, ..) => file.to_bytes(kind.unwrap_or(file.kind())),
         })?;
         Ok(PyBytes::new(py, &bytes.map_err(raise)?))
     }
@@ -491,7 +492,7 @@ impl Bloom {
         let (py, class) = (slf.py(), slf.get_type());
         let found = slf.get().look(py, |state| match state {
             State::Memory(file) => Ok(file.kind()),
-            State::Opened(_, path) => Err(path.clone()),
+            State::Opened(_, path, folder) => Err(folder.join(path)),
         })?;
         match found {
             Err(path) => Ok((class.getattr("open")?, (path,).into_pyobject(py)?)),
@@ -628,7 +629,7 @@ impl Bloom {
         let copy = self.look(py, |state| with!(state, filter => filter.to_memory()))?;
         let kind = self.look(py, |state| match state {
             State::Memory(file) => file.kind(),
-            State::Opened(file, _) => file.kind(),
+            State::Opened(file, ..) => file.kind(),
         })?;
         copy.map(|filter| Self::of(filter, kind)).map_err(|error| raise(error.into()))
     }
@@ -651,7 +652,7 @@ impl Bloom {
         })?;
         let kind = self.look(py, |state| match state {
             State::Memory(file) => file.kind(),
-            State::Opened(file, _) => file.kind(),
+            State::Opened(file, ..) => file.kind(),
         })?;
         facts.set_item("design", design)?;
         facts.set_item("kind", kind.name())?;

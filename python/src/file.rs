@@ -5,7 +5,7 @@ use crate::error::{invalid, raise};
 use crate::numbers::natural;
 use crate::sets::{AbstractBitSet, Content};
 use crate::sort::Options;
-use crate::source::{Mapped, Source};
+use crate::source::{Mapped, Source, folder_of};
 use crate::work::{interrupted, interruptible, watched};
 use bitsort::Progress;
 use bitsort::set::{SetKind, or};
@@ -27,16 +27,17 @@ pub(crate) struct SetFile {
 
 impl SetFile {
     pub(crate) fn wrap(py: Python<'_>, set: bitsort::set::SetFile) -> PyResult<Bound<'_, Self>> {
-        Self::of_numbers(py, set, 0)
+        let folder = folder_of(set.path())?;
+        Self::wrap_in(py, set, folder)
     }
 
-    /// A set of the numbers of a file that has so many lines or rows without one.
-    fn of_numbers(
+    /// A set of a file that was opened in this [folder](folder_of).
+    pub(crate) fn wrap_in(
         py: Python<'_>,
         set: bitsort::set::SetFile,
-        blank: u64,
+        folder: PathBuf,
     ) -> PyResult<Bound<'_, Self>> {
-        Self::of_mapped(py, Arc::new(Mapped::new(set)), blank)
+        Self::of_mapped(py, Arc::new(Mapped::new(set, folder)), 0)
     }
 
     fn of_mapped(py: Python<'_>, mapped: Arc<Mapped>, blank: u64) -> PyResult<Bound<'_, Self>> {
@@ -95,7 +96,8 @@ pub(crate) fn open<'py>(
         interrupted(&watch)?;
         Ok(opened)
     })?;
-    SetFile::of_numbers(py, set, report.blank)
+    let folder = folder_of(set.path())?;
+    SetFile::of_mapped(py, Arc::new(Mapped::new(set, folder)), report.blank)
 }
 
 #[pymethods]
@@ -115,8 +117,8 @@ impl SetFile {
     /// Blank lines, and rows without a number, of the file that `open` read numbers from; 0 if it
     /// was a set.
     #[getter]
-    const fn blank(&self) -> u64 {
-        self.blank
+    fn blank(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        Self::mapped(slf).map(|_| slf.get().blank)
     }
 
     /// The kind of the file: "bits", "roaring" (32 bits), "treemap" (roaring, 64 bits), "sets" for
@@ -202,7 +204,7 @@ impl SetFile {
         let (mapped, package) = (Self::mapped(slf)?, py.import("bitsort")?);
         Source::File(Arc::clone(&mapped)).check()?;
         if mapped.set.is_named() {
-            let path = mapped.path().to_path_buf().into_bound_py_any(py)?;
+            let path = mapped.whole_path().into_bound_py_any(py)?;
             return Ok((package.getattr("open")?, (path,)));
         }
         let source = Source::File(mapped);

@@ -4,7 +4,7 @@ use crate::error::{invalid, raise, wrong_type};
 use crate::mutable::BitSet;
 use crate::numbers::{optional, signed};
 use crate::sets::write;
-use crate::source::{Mapped, Source, operand};
+use crate::source::{Mapped, Source, folder_of, operand};
 use crate::work::interruptible;
 use bitsort::set::IntegerSet;
 use bitsort::set::foreign::{Foreign, Origin, Reading, spark};
@@ -120,7 +120,7 @@ pub(crate) fn convert(
         let sort = Sort::new().from_format(numbers.unwrap_or_default());
         let open = |progress| sort.progress(progress).open_as_set(&source);
         let (opened, _) = interruptible(py, open)?;
-        let mapped = Mapped::new(opened);
+        let mapped = Mapped::new(opened, folder_of(&source)?);
         if mapped.set.is_named() {
             // Else damage would get checksums that are right.
             interruptible(py, |progress| mapped.set.verify_with(&progress))?;

@@ -2,6 +2,7 @@
 
 use crate::error::{raise, wrong_type};
 use crate::file::SetFile;
+use crate::source::folder_of;
 use crate::work::interruptible;
 use bitsort::set::keyed;
 use pyo3::exceptions::PyKeyError;
@@ -13,7 +14,11 @@ use std::path::PathBuf;
 /// search finds a set. `open_sets` returns one. If a key is text, it stands for its UTF-8 bytes.
 /// The sets are of type `SetFile`.
 #[pyclass(frozen, module = "bitsort", mapping)]
-pub(crate) struct KeyedSets(keyed::KeyedSets);
+pub(crate) struct KeyedSets {
+    sets: keyed::KeyedSets,
+    /// Where the file was opened, as [`folder_of`] says.
+    folder: PathBuf,
+}
 
 /// Opens a `.sets` file, as `bitset group` writes it.
 ///
@@ -26,7 +31,9 @@ pub(crate) struct KeyedSets(keyed::KeyedSets);
 /// ([7], [b'sport', b'tokyo'], None)
 #[pyfunction]
 pub(crate) fn open_sets(py: Python<'_>, path: PathBuf) -> PyResult<KeyedSets> {
-    py.detach(|| keyed::KeyedSets::open(path)).map(KeyedSets).map_err(raise)
+    let folder = folder_of(&path)?;
+    let sets = py.detach(|| keyed::KeyedSets::open(path)).map_err(raise)?;
+    Ok(KeyedSets { sets, folder })
 }
 
 /// The bytes of a key.
@@ -47,8 +54,16 @@ impl KeyedSets {
         key: &Bound<'_, PyAny>,
         of: impl FnOnce(usize) -> bitsort::Result<T>,
     ) -> PyResult<Option<T>> {
-        let index = self.0.find(bytes_of(key)?).map_err(raise)?;
+        let index = self.sets.find(bytes_of(key)?).map_err(raise)?;
         index.map(of).transpose().map_err(raise)
+    }
+
+    fn wrap<'py>(
+        &self,
+        py: Python<'py>,
+        set: bitsort::set::SetFile,
+    ) -> PyResult<Bound<'py, SetFile>> {
+        SetFile::wrap_in(py, set, self.folder.clone())
     }
 }
 
@@ -61,18 +76,18 @@ impl KeyedSets {
     /// The name of the file.
     #[getter]
     fn path(&self) -> PathBuf {
-        self.0.path().to_path_buf()
+        self.sets.path().to_path_buf()
     }
 
     /// Bytes of the file.
     #[getter]
     fn file_bytes(&self) -> u64 {
-        self.0.file_bytes()
+        self.sets.file_bytes()
     }
 
     /// Number of sets.
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.sets.len()
     }
 
     /// Whether there is such a key.
@@ -82,8 +97,8 @@ impl KeyedSets {
 
     /// The set of a key.
     fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, SetFile>> {
-        let set = self.found(key, |index| self.0.set(index))?;
-        SetFile::wrap(key.py(), set.ok_or_else(|| missing(key))?)
+        let set = self.found(key, |index| self.sets.set(index))?;
+        self.wrap(key.py(), set.ok_or_else(|| missing(key))?)
     }
 
     /// The keys, ascending, as bytes.
@@ -93,9 +108,9 @@ impl KeyedSets {
 
     /// The keys, ascending, as bytes.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let keys = self.0.iter().map(|about| Ok(PyBytes::new(py, about.map_err(raise)?.key)));
+        let keys = self.sets.iter().map(|about| Ok(PyBytes::new(py, about.map_err(raise)?.key)));
         let keys = keys.collect::<PyResult<Vec<_>>>()?;
-        self.0.intact().map_err(raise)?;
+        self.sets.intact().map_err(raise)?;
         PyList::new(py, keys)
     }
 
@@ -106,8 +121,8 @@ impl KeyedSets {
         key: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match self.found(key, |index| self.0.set(index))? {
-            Some(set) => Ok(Some(SetFile::wrap(key.py(), set)?.into_any())),
+        match self.found(key, |index| self.sets.set(index))? {
+            Some(set) => Ok(Some(self.wrap(key.py(), set)?.into_any())),
             None => Ok(default),
         }
     }
@@ -140,21 +155,32 @@ impl KeyedSets {
 
     /// Number of values of a key's set, as the file says; it does not read the set.
     fn cardinality(&self, key: &Bound<'_, PyAny>) -> PyResult<u64> {
-        self.found(key, |index| self.0.cardinality(index))?.ok_or_else(|| missing(key))
+        self.found(key, |index| self.sets.cardinality(index))?.ok_or_else(|| missing(key))
     }
 
     /// Reads and checks the whole file: its checksums and every set. `bitsort.Error` names the
     /// first damage.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
-        interruptible(py, |progress| self.0.verify_with(&progress))
+        interruptible(py, |progress| self.sets.verify_with(&progress))
+    }
+
+    /// The same sets: their file is not opened again.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, memo: &Bound<'_, PyAny>) -> Py<Self> {
+        let _ = memo; // nothing in it refers to other objects
+        slf
     }
 
     /// Pickle keeps the name of the file.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (PathBuf,))> {
-        Ok((py.import("bitsort")?.getattr("open_sets")?, (self.path(),)))
+        let path = self.folder.join(self.sets.path());
+        Ok((py.import("bitsort")?.getattr("open_sets")?, (path,)))
     }
 
     fn __repr__(&self) -> String {
-        format!("<bitsort.KeyedSets: {} sets in {}>", self.0.len(), self.0.path().display())
+        format!("<bitsort.KeyedSets: {} sets in {}>", self.sets.len(), self.sets.path().display())
     }
 }

@@ -28,6 +28,9 @@ pub(crate) fn gather<'py>(
     data: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = number)] threads: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if threads == 0 {
+        return Err(invalid("at least 1 thread is needed"));
+    }
     let numbers = Numbers::of(data)?;
     let found = in_pieces(py, numbers.len(), |progress| numbers.into_set(progress, Some(threads)))?;
     BitSet::wrap(py, found)

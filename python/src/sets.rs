@@ -217,6 +217,18 @@ fn hash_of(source: &Source, progress: &Progress) -> PyResult<isize> {
 
 #[pymethods]
 impl AbstractBitSet {
+    /// Numpy would compute operators with one of its arrays value by value; so Python refuses them.
+    #[classattr]
+    const fn __array_ufunc__() -> Option<bool> {
+        None
+    }
+
+    /// The same for pandas, whose columns give way to what comes before them.
+    #[classattr]
+    const fn __pandas_priority__() -> u32 {
+        10_000
+    }
+
     /// The number of values.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         let len = self.source(py)?.len();
@@ -760,8 +772,11 @@ impl AbstractBitSet {
         let values = py.import("numpy")?.call_method1("asarray", (self.values(py)?,))?;
         let Some(dtype) = dtype else { return Ok(values) };
         let typed = values.call_method1("astype", (dtype,))?;
-        let is_integer =
-            matches!(&*typed.getattr("dtype")?.getattr("kind")?.extract::<String>()?, "i" | "u");
+        let kind = typed.getattr("dtype")?.getattr("kind")?.extract::<String>()?;
+        if matches!(&*kind, "M" | "m") {
+            return Err(wrong_type(format!("numbers are no times: {dtype}")));
+        }
+        let is_integer = matches!(&*kind, "i" | "u");
         if is_integer
             && values.len()? > 0
             && let last = values.len()? - 1

@@ -8,7 +8,7 @@ use bitsort::Progress;
 use bitsort::set::{self, AsSet, Damage, IntegerSet, Joined, Operand, SetFile, SetView};
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PySet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The present state of a set: if a set in memory changes later, this stays as it is.
@@ -18,14 +18,27 @@ pub(crate) enum Source {
     File(Arc<Mapped>),
 }
 
+/// The working folder if `path` begins there, else nothing: joined with the path, it leads to the
+/// same file later, too.
+pub(crate) fn folder_of(path: &Path) -> PyResult<PathBuf> {
+    if path.is_relative() { Ok(std::env::current_dir()?) } else { Ok(PathBuf::new()) }
+}
+
 /// A mapped file.
 pub(crate) struct Mapped {
     pub(crate) set: SetFile,
+    folder: PathBuf,
 }
 
 impl Mapped {
-    pub(crate) fn new(set: SetFile) -> Self {
-        Self { set }
+    /// A set of a file that was opened in this [folder](folder_of).
+    pub(crate) fn new(set: SetFile, folder: PathBuf) -> Self {
+        Self { set, folder }
+    }
+
+    /// The name by which the file is opened again, wherever the process works then.
+    pub(crate) fn whole_path(&self) -> PathBuf {
+        self.folder.join(self.path())
     }
 
     pub(crate) fn path(&self) -> &Path {

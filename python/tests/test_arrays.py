@@ -2,6 +2,7 @@
 
 import array
 import gc
+import operator
 
 import duckdb
 import numpy as np
@@ -193,6 +194,46 @@ def test_arrays_share_their_memory():
     with pytest.raises(IndexError):
         ids.values()[1000]
     assert ids.values()[-1] == 999
+
+
+@pytest.mark.parametrize("kind", [bs.BitSet, bs.FrozenBitSet])
+@pytest.mark.parametrize("make", [
+    lambda values: np.array(values, dtype="u8"), lambda values: np.array(values, dtype="i8"),
+    lambda values: np.uint64(values[0]), pd.Series, pd.Index, pa.array, list,
+])
+def test_operators_are_for_sets_and_never_go_value_by_value(kind, make):
+    ids, other = kind([1, 3, 200]), make([1, 2, 3])
+    signs = [operator.and_, operator.or_, operator.xor, operator.sub]
+    for sign in [*signs, operator.le, operator.lt, operator.ge, operator.gt]:
+        for pair in [(ids, other), (other, ids)]:
+            with pytest.raises(TypeError):
+                sign(*pair)
+    for sign in [operator.iand, operator.ior, operator.ixor, operator.isub]:
+        with pytest.raises(TypeError):
+            sign(kind([1]), other)
+    assert (ids == other) is False and (ids != other) is True
+    assert (other == ids) is False and (other != ids) is True
+    assert np.isin([3, 4], ids).tolist() == [True, False]
+
+
+def test_operators_with_a_series_of_polars_are_refused_by_polars():
+    ids, other = bs.BitSet([1, 3, 200]), pl.Series([1, 2, 3])
+    for sign in [operator.and_, operator.or_, operator.sub, operator.le, operator.eq]:
+        for pair in [(ids, other), (other, ids)]:
+            with pytest.raises((TypeError, pl.exceptions.PolarsError)):
+                sign(*pair)
+
+
+def test_methods_take_arrays_of_any_kind():
+    for make in [np.array, pd.Series, pd.Index, pl.Series, pa.array, list]:
+        ids, other = bs.BitSet([1, 3, 200]), make([1, 2, 3])
+        assert ids.intersection(other) == {1, 3} and ids.difference(other) == {200}
+        assert ids.union(other) == {1, 2, 3, 200} and not ids.issuperset(other)
+
+
+def test_an_array_of_times_is_refused():
+    with pytest.raises(TypeError, match="times"):
+        np.array(bs.BitSet([2**64 - 1]), dtype="M8[s]")
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=200))

@@ -425,6 +425,27 @@ def test_what_is_pickled_is_the_set_and_not_what_lies_at_its_path(tmp_path):
         pickle.dumps(cut)
 
 
+def test_a_pickle_leads_to_the_same_file_from_another_folder(tmp_path, monkeypatch):
+    for folder, value in [("one", 1), ("two", 2)]:
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        bs.BitSet([value]).write("ids.bits")
+        bs.group([(["key"], [value])], "ids.sets")
+        bs.Bloom(10, 0.01).save("none.bloom")
+        seen = bs.Bloom(10, 0.01)
+        seen.add(value)
+        seen.save("ids.bloom")
+    monkeypatch.chdir(tmp_path / "one")
+    opened = bs.open("ids.bits"), bs.open_sets("ids.sets"), bs.Bloom.open("ids.bloom")
+    assert str(opened[0].path) == "ids.bits" and str(opened[1].path) == "ids.sets"
+    named = bs.open("ids.sets:key")
+    monkeypatch.chdir(tmp_path / "two")
+    ids, sets, seen = (pickle.loads(pickle.dumps(each)) for each in opened)
+    assert list(ids) == [1] and list(sets["key"]) == [1] and 1 in seen and 2 not in seen
+    for each in (named, opened[1]["key"]):
+        assert list(pickle.loads(pickle.dumps(each))) == [1]
+
+
 def test_an_empty_set_comes_back_from_text(tmp_path):
     bs.BitSet().write(tmp_path / "none.txt")
     with pytest.raises(bs.Error, match="empty"):

@@ -1,5 +1,6 @@
 """Files of many sets."""
 
+import copy
 import pickle
 import subprocess
 import sysconfig
@@ -40,6 +41,16 @@ def test_a_file_of_sets_is_a_mapping(sets):
     assert sets != {b"sport": {7, 35}, b"tokyo": {7, 40}, "木".encode(): {2}}
     sets.verify()
     assert pickle.loads(pickle.dumps(sets))["sport"] == {7, 35}
+
+
+def test_copies_have_the_sets_of_their_file_after_it_is_replaced(sets, tmp_path):
+    path = tmp_path / "mine.sets"
+    path.write_bytes(Path(sets.path).read_bytes())
+    mine = bs.open_sets(path)
+    path.unlink()
+    bs.group([(["other"], [1])], path)
+    for same in [copy.copy(mine), copy.deepcopy(mine)]:
+        assert same.keys() == sets.keys() and same["sport"] == {7, 35}
 
 
 def test_a_missing_key_is_an_error(sets):
