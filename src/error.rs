@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use crate::size::ByteSize;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -164,7 +164,7 @@ pub enum Error {
         limit: ByteSize,
     },
     /// The operating system refused.
-    #[error("cannot {action} {path}", path = path.display())]
+    #[error("cannot {action} {path}", path = shown(path))]
     Io {
         /// Verb of "cannot … FILE".
         action: &'static str,
@@ -386,6 +386,11 @@ impl FolderFault {
     pub(crate) fn of(self, folder: impl Into<PathBuf>) -> Error {
         Error::Folder { folder: folder.into(), fault: self }
     }
+}
+
+/// The name of a file for a message, which shows an empty one, too.
+fn shown(path: &Path) -> impl fmt::Display {
+    if path.as_os_str().is_empty() { "\"\"".to_owned() } else { path.display().to_string() }
 }
 
 impl Error {

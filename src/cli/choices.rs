@@ -9,6 +9,7 @@ use crate::set::keyed::{OverlapBy, is_sets_file};
 use crate::sort::Strategy;
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ffi::OsStr;
+use std::num::NonZero;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -62,6 +63,11 @@ pub(super) fn funnel() -> impl TypedValueParser<Value = Funnel> {
         (Funnel::Int, name("int", "The 4 bytes of its number, as of an integer")),
         (Funnel::Chars, name("chars", "The bytes of its UTF-16 code units, as of unencoded chars")),
     ])
+}
+
+/// Parses the number of parts of a folder.
+pub(super) fn parts(text: &str) -> Result<NonZero<usize>, &'static str> {
+    text.parse().map_err(|_| "expected a number from 1 to 16384")
 }
 
 /// What makes a pair of sets a better one.

@@ -21,7 +21,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         }
         Error::NoField { .. } => "check --column and --delimiter",
         Error::TableColumn { .. } if program == "bitset" => {
-            "bitset build and filter take a --column of integers or texts, group also a --key, which may be bytes"
+            "choose one of its columns with --column, or make a set of one: bitset build --column; the --key of group may be bytes"
         }
         Error::TableColumn { .. } => "choose one of its columns with --column",
         Error::LeftOut { .. } => "cargo install --path . --features columnar",
@@ -95,6 +95,9 @@ fn line_hint(
         _ if line == 1 && excerpt.starts_with(LZ4) => {
             "lz4 packed it, which is not read here: unpack it in a pipe, lz4 -dc FILE |"
         }
+        _ if line == 1 && UTF_16.iter().any(|mark| excerpt.starts_with(mark)) => {
+            "it is text in UTF-16, which is not read here: convert it in a pipe, iconv -f UTF-16 -t UTF-8 FILE |"
+        }
         _ if is_binary(excerpt) => {
             "it is no text: bitset identify FILE tells what it is, bitset convert reads sets of other programs"
         }
@@ -133,6 +136,9 @@ fn skipping(program: &str) -> &'static str {
 
 /// How the excerpt of a file begins that is compressed by lz4.
 const LZ4: &str = "\\x04\"M\\x18";
+
+/// How the excerpt of a file in UTF-16 begins.
+const UTF_16: [&str; 2] = ["\\xff\\xfe", "\\xfe\\xff"];
 
 /// The hint for an action on a file that the system refused.
 fn io_hint(action: &str, source: &io::Error) -> Option<&'static str> {

@@ -39,6 +39,17 @@ pub(super) fn only_set(path: &Path, to: Option<SetFormat>) -> Result<()> {
     Err(Error::usage(format!("{name}{what}")))
 }
 
+/// Refuses a name for a folder of parts that is one of a file in another format.
+pub(super) fn only_folder(path: &Path) -> Result<()> {
+    match SetFormat::of_name(path) {
+        None | Some(SetFormat::Bits) => Ok(()),
+        Some(_) => {
+            let what = "--parts makes a folder of .bits files: choose a name for a folder";
+            Err(Error::usage(format!("{}: {what}", path.display())))
+        }
+    }
+}
+
 /// Refuses a name for a filter that names a set or a table.
 pub(super) fn only_filter(path: &Path) -> Result<()> {
     let is_lines = |format| matches!(format, SetFormat::Values(_));

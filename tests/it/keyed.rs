@@ -274,6 +274,12 @@ fn pairs_are_those_of_separate_files() {
         assert_eq!(one.lines().count(), 30);
     }
     let best = work.set("overlap t.sets --top 1", "").quiet();
+    work.write("odd.csv", "\"x\ty\",4\n\"q\"\"q\",4\n");
+    work.set("group odd.csv --key 1 --column 2 -o odd.sets", "").quiet();
+    let told = work.set("overlap odd.sets --json", "").quiet();
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((&told["a_key"], &told["b_key"]), (&"q\"q".into(), &"x\ty".into()), "{told}");
+    assert_eq!(told["b"], r#""x\ty""#, "{told}");
     let fields: Vec<&str> = best.trim_end().split('\t').collect();
     let both = model[fields[0]].intersection(&model[fields[1]]).count();
     assert_eq!(fields[2], both.to_string());

@@ -408,6 +408,11 @@ fn addresses_and_hexadecimal_numbers_are_sorted() {
     assert!(refused.err.contains("with -u, --as cidr writes blocks"), "{refused:?}");
     work.run("--as cidr blocks").refused("add -u");
     work.run("--ranges blocks").refused("add -u");
+    for unique in ["", "-u "] {
+        work.run(&format!("{unique}-c --as cidr blocks")).refused("ranges have no order to check");
+        work.run(&format!("{unique}--merge --as cidr blocks")).refused("there is no merge");
+        work.run(&format!("{unique}--count --ranges blocks")).refused("without counts");
+    }
     assert_eq!(work.run("--as cidr -u blocks").quiet(), "10.0.0.0/8\n");
     assert_eq!(work.run("--as ipv4 --to bits -o blocks.bits blocks").quiet(), "");
     assert_eq!(work.set("cat blocks.bits --as cidr", "").quiet(), "10.0.0.0/8\n");

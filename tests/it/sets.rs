@@ -638,7 +638,61 @@ fn values_and_limits_are_typed_as_the_grammar_of_lines_says() {
         ran.refused("expected a digit");
         assert!(ran.err.contains("hint: it is a set already: bitset cat"), "{}", ran.err);
     }
+    for mark in [b"\xFF\xFE1\x00", b"\xFE\xFF\x001"] {
+        let ran = work.set_with("build", mark);
+        assert!(ran.err.contains("iconv -f UTF-16"), "{}", ran.err);
+    }
     assert_eq!(work.set("sample - 18446744073709551615", "5\n4\n5\n").quiet(), "4\n5\n");
+}
+
+#[test]
+fn files_of_this_project_are_neither_lines_nor_binary_numbers() {
+    let work = workspace();
+    work.set("build a --to dense -o dense.bits", "").quiet();
+    work.set("bloom build a -o a.bloom", "").quiet();
+    for file in ["b.bits", "dense.bits", "a.bloom"] {
+        let numbers = format!("{file} is a set, a filter or an index, and has no binary numbers");
+        let lines = format!("{file} is a set, a filter or an index, and has no lines");
+        work.set(&format!("build --from u64le {file}"), "").refused(&numbers);
+        work.run(&format!("--from u64le {file}")).refused(&numbers);
+        work.run_with("--from u64le", &std::fs::read(work.file(file)).unwrap())
+            .refused("- is a set, a filter or an index, and has no binary numbers");
+        for line in ["bloom build -o o", "bloom filter a.bloom", "bloom dedup"] {
+            work.set(&format!("{line} {file}"), "").refused(&lines);
+        }
+    }
+    assert_eq!(work.set("count --from u64le b.bits", "").quiet(), work.set("count b.bits", "").out);
+}
+
+#[test]
+fn a_question_takes_its_numbers_from_a_column() {
+    let work = Workspace::new();
+    work.write("ids.csv", "name,id\nx,7\ny,30\nz,7\n");
+    for (line, told) in [
+        ("count ids.csv --column id", "2\n"),
+        ("max ids.csv --column 2 --header", "30\n"),
+        ("rank ids.csv 7 --column id", "1\n"),
+        ("select ids.csv 1 --column id", "30\n"),
+        ("range ids.csv 8 99 --column id", "30\n"),
+        ("gaps ids.csv --column id", "8\t29\n"),
+        ("sample ids.csv 9 --column id", "7\n30\n"),
+    ] {
+        assert_eq!(work.set(line, "").quiet(), told, "{line}");
+    }
+    let told = work.set("info ids.csv --column id --json", "").quiet();
+    assert!(told.contains("\"cardinality\":2"), "{told}");
+}
+
+#[test]
+fn a_folder_of_parts_has_no_name_of_a_file() {
+    let work = workspace();
+    for name in ["x.roaring", "x.txt", "x.gz"] {
+        work.set(&format!("cat a --parts 2 -o {name}"), "").refused("choose a name for a folder");
+    }
+    work.set("cat a --parts 0 -o x", "").refused("expected a number from 1 to 16384");
+    work.set("cat a --parts 2 -o x.bits", "").quiet();
+    assert!(work.file("x.bits").is_dir());
+    work.set_args(&["add", "b.bits", ""]).refused("cannot open \"\"");
 }
 
 #[test]

@@ -86,7 +86,7 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
         #[command(flatten)]
-        format: FromArg,
+        numbers: NumberArgs,
     },
     /// Draw a map of the universe along a Hilbert curve
     Plot {
@@ -103,7 +103,7 @@ pub(super) enum Command {
         #[arg(long)]
         ipv4: bool,
         #[command(flatten)]
-        format: FromArg,
+        numbers: NumberArgs,
     },
     /// Print the number of values, or of values from FIRST to LAST; one line for each of several sets
     #[command(override_usage = "bitset count [OPTIONS] <SET>... [FIRST LAST]")]
@@ -112,21 +112,21 @@ pub(super) enum Command {
         #[arg(required = true)]
         sets: Vec<PathBuf>,
         #[command(flatten)]
-        format: FromArg,
+        numbers: NumberArgs,
     },
     /// Print the smallest value
     Min {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         #[command(flatten)]
-        format: FromArg,
+        numbers: NumberArgs,
     },
     /// Print the largest value
     Max {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         #[command(flatten)]
-        format: FromArg,
+        numbers: NumberArgs,
     },
     /// Print the number of values up to and including VALUE
     Rank {
@@ -135,7 +135,7 @@ pub(super) enum Command {
         /// The value, in the set or not
         value: String,
         #[command(flatten)]
-        format: FromArg,
+        numbers: NumberArgs,
     },
     /// Print the value at INDEX, in ascending order
     Select {
@@ -148,7 +148,7 @@ pub(super) enum Command {
         #[arg(long, value_name = "SHARE", conflicts_with = "index")]
         quantile: Option<Share>,
         #[command(flatten)]
-        format: FromArg,
+        numbers: NumberArgs,
     },
     /// Print the values from FIRST to LAST
     Range {
@@ -159,7 +159,7 @@ pub(super) enum Command {
         /// The last value of the range
         last: String,
         #[command(flatten)]
-        format: FromArg,
+        numbers: NumberArgs,
     },
     /// Values in all sets
     And(JoinArgs),
@@ -274,7 +274,7 @@ pub(super) enum Command {
         #[arg(long, value_name = "N", default_value_t = 1)]
         min_length: u64,
         #[command(flatten)]
-        format: FromArg,
+        numbers: NumberArgs,
     },
     /// Print N values drawn without replacement, ascending
     Sample {
@@ -286,7 +286,7 @@ pub(super) enum Command {
         #[arg(long, default_value_t = 0)]
         seed: u64,
         #[command(flatten)]
-        format: FromArg,
+        numbers: NumberArgs,
     },
     /// Make a set of each key of rows, all in one file
     Group(GroupArgs),
@@ -310,6 +310,16 @@ impl Command {
     pub(super) fn numbers(&self) -> NumberArgs {
         match self {
             Self::Build { numbers, .. }
+            | Self::Info { numbers, .. }
+            | Self::Plot { numbers, .. }
+            | Self::Count { numbers, .. }
+            | Self::Min { numbers, .. }
+            | Self::Max { numbers, .. }
+            | Self::Rank { numbers, .. }
+            | Self::Select { numbers, .. }
+            | Self::Range { numbers, .. }
+            | Self::Gaps { numbers, .. }
+            | Self::Sample { numbers, .. }
             | Self::Eval { numbers, .. }
             | Self::Compare { numbers, .. }
             | Self::Diff { numbers, .. } => numbers.clone(),
@@ -320,20 +330,10 @@ impl Command {
             | Self::Cat(join)
             | Self::AtLeast { join, .. } => join.numbers.clone(),
             Self::Add(update) | Self::Remove(update) => update.numbers.clone(),
+            Self::Overlap(overlap) => overlap.numbers.clone(),
             Self::Filter(filter) => filter.format.clone().into(),
             Self::Contains(args) => args.format.clone().into(),
-            Self::KeysOf { format, .. }
-            | Self::Info { format, .. }
-            | Self::Plot { format, .. }
-            | Self::Count { format, .. }
-            | Self::Min { format, .. }
-            | Self::Max { format, .. }
-            | Self::Rank { format, .. }
-            | Self::Select { format, .. }
-            | Self::Range { format, .. }
-            | Self::Gaps { format, .. }
-            | Self::Sample { format, .. } => format.clone().into(),
-            Self::Overlap(overlap) => overlap.format.clone().into(),
+            Self::KeysOf { format, .. } => format.clone().into(),
             Self::Apply { notation, .. } | Self::Convert { notation, .. } => (*notation).into(),
             Self::Group(group) => group.notation.into(),
             _ => NumberArgs::default(),
@@ -414,7 +414,7 @@ pub(super) struct OverlapArgs {
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]
-    pub(super) format: FromArg,
+    pub(super) numbers: NumberArgs,
 }
 
 #[derive(Debug, clap::Args)]

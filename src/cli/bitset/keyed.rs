@@ -114,8 +114,11 @@ pub(super) fn overlap(source: &Source, args: &OverlapArgs) -> Result<()> {
             let bar = source.bar(false);
             let pairs = search.of_file_watched(&sets, source.progress())?;
             drop(bar);
-            let name =
-                |index: usize| -> Result<String> { Ok(KeyName(sets.key(index)?).to_string()) };
+            let name = |index: usize| -> Result<Named> {
+                let key = sets.key(index)?;
+                let text = str::from_utf8(key).ok().map(str::to_owned);
+                Ok(Named { name: KeyName(key).to_string(), key: text })
+            };
             let names = pairs.iter().map(|pair| Ok([name(pair.sets[0])?, name(pair.sets[1])?]));
             let names = names.collect::<Result<Vec<_>>>()?;
             (pairs, names)
@@ -124,7 +127,7 @@ pub(super) fn overlap(source: &Source, args: &OverlapArgs) -> Result<()> {
             let sets = source.open_all(paths)?;
             let operands: Vec<&dyn AsSet> = sets.iter().map(|set| set as &dyn AsSet).collect();
             let pairs = search.of_watched(&operands, source.progress())?;
-            let name = |set: &SetFile| set.path().display().to_string();
+            let name = |set: &SetFile| Named { name: set.path().display().to_string(), key: None };
             let names = pairs.iter().map(|pair| pair.sets.map(|index| name(&sets[index])));
             let names = names.collect();
             (pairs, names)
@@ -138,16 +141,23 @@ pub(super) fn overlap(source: &Source, args: &OverlapArgs) -> Result<()> {
     out.flush().map_err(Error::io("write", "-"))
 }
 
-fn json_of(pair: &Pair, a: &str, b: &str) -> String {
+/// A set of a pair: its name for messages, and its key if that is text.
+struct Named {
+    name: String,
+    key: Option<String>,
+}
+
+fn json_of(pair: &Pair, a: &Named, b: &Named) -> String {
     let Pair { sizes, intersection, jaccard, lift, .. } = pair;
     json!({
-        "a": a, "b": b, "a_cardinality": sizes[0], "b_cardinality": sizes[1],
+        "a": a.name, "b": b.name, "a_key": a.key, "b_key": b.key, "a_cardinality": sizes[0], "b_cardinality": sizes[1],
         "intersection": intersection, "jaccard": jaccard, "lift": lift,
     })
     .to_string()
 }
 
-fn text_of(pair: &Pair, a: &str, b: &str) -> String {
+fn text_of(pair: &Pair, a: &Named, b: &Named) -> String {
+    let (a, b) = (&a.name, &b.name);
     let lift = pair.lift.map_or(String::new(), |lift| format!("\t{lift:.6}"));
     format!("{a}\t{b}\t{}\t{:.6}{lift}", pair.intersection, pair.jaccard)
 }

@@ -65,7 +65,7 @@ pub(super) struct Target {
     pub(super) to: Option<SetFormat>,
 
     /// Make FILE a folder of up to N .bits files (at most 16384), which have about as many values each
-    #[arg(long, value_name = "N", requires = "output", conflicts_with = "to")]
+    #[arg(long, value_name = "N", requires = "output", conflicts_with = "to", value_parser = choices::parts)]
     pub(super) parts: Option<NonZero<usize>>,
 }
 
@@ -77,6 +77,7 @@ impl Target {
         };
         names::only_set(path, self.to)?;
         if self.parts.is_some() {
+            names::only_folder(path)?;
             return Ok(SetFormat::Bits);
         }
         Ok(self.to.or_else(|| SetFormat::of_name(path)).unwrap_or(SetFormat::Bits))

@@ -78,7 +78,9 @@ impl SortArgs {
             return Ok(self.notation.set());
         }
         let notation = self.notation.output();
-        if notation.takes_ranges() && !self.unique {
+        let may_be_distinct = !(self.count || self.repeated || self.merge);
+        let checks = self.check || self.check_silently;
+        if notation.takes_ranges() && !self.unique && may_be_distinct && !checks {
             return Err(Error::usage(
                 "a range or a block has each value once: add -u, or join lists with bitset",
             ));

@@ -128,6 +128,17 @@ impl Format {
     }
 }
 
+/// Whether `head` begins as the files in formats of this crate do: 0x89, the letters of a format, and
+/// line ends.
+pub(crate) fn may_begin(head: &[u8]) -> bool {
+    match head.first_chunk::<8>() {
+        Some([0x89, b'B' | b'S', letters @ ..]) => {
+            letters.ends_with(b"\r\n\x1a") || letters.ends_with(b"\r\n\x1a\n")
+        }
+        _ => false,
+    }
+}
+
 /// The fields of a page, one after the other. Behind the last one everything is 0.
 pub(crate) struct Fields<'f>(&'f [u8]);
 

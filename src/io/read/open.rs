@@ -283,7 +283,7 @@ impl Opened {
             let look = options.look(&name);
             return Ok(Self::stream(name, Stream::of_packed(file, metadata, look)));
         }
-        options.purpose.check_table(&name, &head)?;
+        options.purpose.check_head(&name, &head, options.is_binary())?;
         if let Some(format) = TableFormat::of_content(&head)
             && start == 0
             && !options.is_binary()

@@ -1,6 +1,7 @@
 //! What a caller wants of an input, and how blocks are cut for it.
 
 use crate::error::{Error, Result};
+use crate::io::page;
 use crate::io::table::TableFormat;
 use crate::number::{Format, MAX_RECORD_BYTES};
 
@@ -21,22 +22,29 @@ impl Purpose {
         self != Self::Values
     }
 
-    /// Refuses a table where the reader wants lines.
-    pub(super) fn check_table(self, name: &str, head: &[u8]) -> Result<()> {
+    /// Refuses what has no lines, or no binary numbers: a table, and a file in a format of this
+    /// crate.
+    pub(super) fn check_head(self, name: &str, head: &[u8], is_binary: bool) -> Result<()> {
+        let is_own = (is_binary || self == Self::Bytes) && page::may_begin(head);
         let format = match self {
             Self::Values => None,
             Self::Text => TableFormat::of_content(head),
             Self::Bytes => TableFormat::of_binary(head),
         };
-        let advice = if self == Self::Text { ": build a set of it" } else { "" };
-        match format {
+        let what = match format {
+            _ if is_own => {
+                let wanted = if self == Self::Values { "binary numbers" } else { "lines" };
+                format!("is a set, a filter or an index, and has no {wanted}")
+            }
             Some(format) => {
                 let article = if format.title().starts_with('A') { "an" } else { "a" };
-                let what = format!("is {article} {format} file, which has rows, not lines");
-                Err(Error::usage(format!("{name} {what}{advice}")))
+                let advice = if self == Self::Text { ": build a set of it" } else { "" };
+                let title = format.title();
+                format!("is {article} {title} file, which has rows, not lines{advice}")
             }
-            None => Ok(()),
-        }
+            None => return Ok(()),
+        };
+        Err(Error::usage(format!("{name} {what}")))
     }
 }
 

@@ -86,7 +86,8 @@ impl Stream {
             }
         }
         head.truncate(read);
-        look.purpose.check_table(&look.name, &head).map_err(io::Error::other)?;
+        let checked = look.purpose.check_head(&look.name, &head, look.is_binary);
+        checked.map_err(io::Error::other)?;
         if let Some(format) = TableFormat::of_content(&head)
             && look.purpose == Purpose::Values
             && !look.is_binary

@@ -43,14 +43,14 @@ impl Sort {
     pub(super) fn check_ranges(&self) -> Result<()> {
         let refused = |what| Err(Error::usage(format!("lines stand for ranges: {what}")));
         let selection = self.selection;
-        if !selection.distinct || selection.counted || selection.repeated {
-            return refused("each value is written once, without counts");
-        }
         if selection.reverse {
             return refused("they are written in ascending order only");
         }
         if self.merge || self.strategy.is_some() {
             return refused("there is no merge, and no choice of a strategy");
+        }
+        if !selection.distinct || selection.counted || selection.repeated {
+            return refused("each value is written once, without counts");
         }
         if self.no_spill {
             return refused("temporary files may be needed");
