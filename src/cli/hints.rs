@@ -1,7 +1,7 @@
 //! Gives a hint for an error: what the user can do next. Errors state facts; only this file names
 //! flags and commands.
 
-use super::names::is_set_file;
+use super::names::{is_filter_file, is_set_file};
 use crate::error::{DataChange, Error, FolderFault};
 use crate::number::{Line, Malformed, Notation};
 use crate::set::foreign::ForeignFormat;
@@ -65,6 +65,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::Outdated { .. } | Error::DamagedIndex { .. } => {
             "index the file again: bitset bloom index build DATA"
         }
+        Error::Damaged { input, offset: 0, .. } if is_filter_file(Path::new(input)) => A_FILTER,
         Error::CannotReread { .. } => {
             "raise --mem, allow temporary files, or give a file instead of a pipe"
         }
@@ -72,6 +73,10 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         _ => return None,
     })
 }
+
+/// The hint for a `.bloom` file where a set or numbers are wanted.
+const A_FILTER: &str =
+    "if this is a Bloom filter, bitset bloom info tells what it has, bitset bloom contains asks it";
 
 /// The hint for a malformed line.
 fn line_hint(
@@ -86,6 +91,7 @@ fn line_hint(
         _ if is_set_file(Path::new(input)) => {
             "it is a set already: bitset cat prints it, bitset or joins it with others"
         }
+        _ if is_filter_file(Path::new(input)) => A_FILTER,
         Malformed::ManyValues if program == "bitset" => {
             "sets may have ranges with --ranges, and blocks with --as cidr; what is looked up is one value a line"
         }

@@ -661,6 +661,10 @@ fn files_of_this_project_are_neither_lines_nor_binary_numbers() {
             work.set(&format!("{line} {file}"), "").refused(&lines);
         }
     }
+    for line in ["contains a.bloom 5", "verify a.bloom", "build a.bloom", "or a a.bloom"] {
+        let ran = work.set(line, "");
+        assert!(ran.err.contains("bitset bloom contains asks it"), "{line}: {}", ran.err);
+    }
     assert_eq!(work.set("count --from u64le b.bits", "").quiet(), work.set("count b.bits", "").out);
 }
 
