@@ -67,7 +67,7 @@ pub(super) fn funnel() -> impl TypedValueParser<Value = Funnel> {
 
 /// Parses the number of parts of a folder.
 pub(super) fn parts(text: &str) -> Result<NonZero<usize>, &'static str> {
-    text.parse().map_err(|_| "expected a number from 1 to 16384")
+    text.parse().map_err(|_| "expected a number of at least 1")
 }
 
 /// What makes a pair of sets a better one.

@@ -3,6 +3,10 @@
 use crate::error::{Error, Result};
 use crate::number::{Line, Notation};
 
+/// Help for `--ranges` in commands that look lines up.
+pub(super) const RANGES_OF_SET: &str =
+    "A line of the set may be FIRST-LAST; one that is looked up may not";
+
 // How numbers are written as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::Args)]
 pub(super) struct NotationArgs {

@@ -6,7 +6,7 @@ use crate::cli::bloom::BloomArgs;
 use crate::cli::choices;
 use crate::cli::columns::{COPIED_HEADER, ColumnArgs, FromArg, KeyColumnArgs, NumberArgs};
 use crate::cli::generate::{self, Generate};
-use crate::cli::notation::NotationArgs;
+use crate::cli::notation::{NotationArgs, RANGES_OF_SET};
 use crate::cli::output::TargetArgs;
 use crate::set::foreign::Origin;
 use crate::set::keyed::OverlapBy;
@@ -345,6 +345,7 @@ impl Command {
 #[command(mut_arg("from", |arg| arg.help(
     "Read a set that is a file of numbers in this format, not standard input [default: text]"
 )))]
+#[command(mut_arg("ranges", |arg| arg.help(RANGES_OF_SET)))]
 pub(super) struct ContainsArgs {
     /// A .bits or roaring file, or a text file of numbers
     pub(super) set: PathBuf,
@@ -359,7 +360,7 @@ pub(super) struct ContainsArgs {
     "Take the values from this column of delimited text: a number from 1, or a name; copy whole rows, and the header of each input if it names the column"
 )), mut_arg("header", |arg| arg.requires("column").help(COPIED_HEADER)), mut_arg("from", |arg| arg.help(
     "Format of the set, if it is a file of numbers; the lines are always text [default: text]"
-)))]
+)), mut_arg("ranges", |arg| arg.help(RANGES_OF_SET)))]
 pub(super) struct FilterArgs {
     /// A .bits or roaring file, or a text file of numbers
     pub(super) set: PathBuf,

@@ -91,7 +91,7 @@ fn sets_of(source: &Source, found: Vec<Operand>, paths: &[PathBuf]) -> Result<Ve
         match operand {
             Operand::One(found) => sets.push(found.set(path)?),
             Operand::Many(keyed) => {
-                source.memory().check_sets(sets.len() + keyed.len())?;
+                source.whole_memory().check_sets(sets.len() + keyed.len())?;
                 for index in 0..keyed.len() {
                     source.check()?;
                     sets.push(keyed.set(index)?);

@@ -176,7 +176,12 @@ impl Source {
 
     /// Memory for a command that is no sort.
     pub(in crate::cli) fn memory(&self) -> Budget {
-        Budget::of(ByteSize::from_bytes(self.memory_limit_bytes())).command()
+        self.whole_memory().command()
+    }
+
+    /// The memory of the whole process.
+    pub(super) fn whole_memory(&self) -> Budget {
+        Budget::of(ByteSize::from_bytes(self.memory_limit_bytes()))
     }
 
     fn memory_limit_bytes(&self) -> u64 {

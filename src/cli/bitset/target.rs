@@ -22,7 +22,7 @@ pub(super) struct Limits {
     #[arg(short = 'T', long = "temporary-directory", value_name = "DIR", global = true)]
     pub(super) temporary: Option<PathBuf>,
 
-    /// Use N threads
+    /// Use at most N threads
     #[arg(long, value_name = "N", global = true)]
     pub(super) threads: Option<usize>,
 
@@ -64,7 +64,7 @@ pub(super) struct Target {
     #[arg(long, value_name = "FORMAT", value_parser = choices::set_format())]
     pub(super) to: Option<SetFormat>,
 
-    /// Make FILE a folder of up to N .bits files (at most 16384), which have about as many values each
+    /// Make FILE a folder of up to N .bits files (at most 16384, however large N is), which have about as many values each
     #[arg(long, value_name = "N", requires = "output", conflicts_with = "to", value_parser = choices::parts)]
     pub(super) parts: Option<NonZero<usize>>,
 }

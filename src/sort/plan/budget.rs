@@ -357,10 +357,11 @@ impl Budget {
     #[cfg(feature = "cli")]
     pub(crate) fn check_sets(self, sets: usize) -> Result<()> {
         const SET_BYTES: u64 = 1 << 10;
-        let needed_bytes = sets as u64 * SET_BYTES;
-        if needed_bytes <= self.bytes {
+        let sets_bytes = sets as u64 * SET_BYTES;
+        if sets_bytes <= self.command().bytes {
             return Ok(());
         }
+        let needed_bytes = sets_bytes + OWN_BYTES;
         Err(Error::MemoryLimitTooSmall { limit_bytes: self.bytes, needed_bytes })
     }
 
