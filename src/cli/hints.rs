@@ -60,12 +60,15 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "say what a raw bitmap is with --from bitmap-lsb or bitmap-msb; bitset build takes integers, with --from u64le or another"
         }
         Error::Outdated { change: DataChange::Longer(_), .. } => {
-            "index what was appended: bitset bloom index build --append DATA"
+            "index what was appended: bitset bloom index build --append DATA, with -o INDEX if that is not DATA.bix"
         }
         Error::Outdated { .. } | Error::DamagedIndex { .. } => {
             "index the file again: bitset bloom index build DATA"
         }
         Error::Damaged { input, offset: 0, .. } if is_filter_file(Path::new(input)) => A_FILTER,
+        Error::NotConvertible { .. } => {
+            "bitset build makes a set of numbers in text, and of a column of a table"
+        }
         Error::CannotReread { .. } => {
             "raise --mem, allow temporary files, or give a file instead of a pipe"
         }

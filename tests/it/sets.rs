@@ -688,7 +688,7 @@ fn a_question_takes_its_numbers_from_a_column() {
 }
 
 #[test]
-fn a_folder_of_parts_has_no_name_of_a_file() {
+fn names_of_other_things_are_told_as_such() {
     let work = workspace();
     for name in ["x.roaring", "x.txt", "x.gz"] {
         work.set(&format!("cat a --parts 2 -o {name}"), "").refused("choose a name for a folder");
@@ -696,6 +696,10 @@ fn a_folder_of_parts_has_no_name_of_a_file() {
     work.set("cat a --parts 0 -o x", "").refused("expected a number of at least 1");
     work.set("cat a --parts 2 -o x.bits", "").quiet();
     assert!(work.file("x.bits").is_dir());
+    work.set("bloom index get nowhere x", "").refused("cannot open nowhere:");
+    work.write("none", "");
+    let ran = work.set("convert none", "");
+    assert!(ran.err.contains("hint: bitset build makes a set"), "{}", ran.err);
     work.set_args(&["add", "b.bits", ""]).refused("cannot open \"\"");
 }
 

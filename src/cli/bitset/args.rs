@@ -108,7 +108,7 @@ pub(super) enum Command {
     /// Print the number of values, or of values from FIRST to LAST; one line for each of several sets
     #[command(override_usage = "bitset count [OPTIONS] <SET>... [FIRST LAST]")]
     Count {
-        /// .bits or roaring files, or text files of numbers; then FIRST and LAST, to count only the values from FIRST to LAST (sets, if files of both names exist)
+        /// .bits or roaring files, or text files of numbers; then FIRST and LAST, to count only the values from FIRST to LAST, which are none if LAST is below FIRST (sets, if files of both names exist)
         #[arg(required = true)]
         sets: Vec<PathBuf>,
         #[command(flatten)]
@@ -156,7 +156,7 @@ pub(super) enum Command {
         set: PathBuf,
         /// The first value of the range
         first: String,
-        /// The last value of the range
+        /// The last value of the range; if it is below FIRST, the range is empty
         last: String,
         #[command(flatten)]
         numbers: NumberArgs,

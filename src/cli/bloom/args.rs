@@ -233,7 +233,7 @@ pub(super) struct LineArgs {
     /// Remove a carriage return at the end of a line from the key
     #[arg(long)]
     pub(super) crlf: bool,
-    /// Leave empty lines out
+    /// Leave out lines whose key is empty: empty lines, and with --column rows whose field is
     #[arg(long)]
     pub(super) skip_empty: bool,
 }

@@ -183,6 +183,7 @@ fn open(data: &Path, index: Option<&Path>) -> Result<BlockIndex> {
         let what = "has no index: bitset bloom index build makes one";
         return Err(Error::usage(format!("cannot open {beside}: {data} {what}")));
     }
+    std::fs::metadata(data).map_err(Error::io("open", data))?;
     BlockIndex::open(data, index.unwrap_or(&beside))
 }
 
