@@ -16,7 +16,7 @@
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>
 
 use crate::buffer::{Array, Column, Kind, Validity};
-use crate::error::{FLOATS, invalid, wrong_type};
+use crate::error::{FLOATS, check_memory, invalid, wrong_type};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -159,6 +159,8 @@ enum Layout {
 enum Content {
     Numbers(Kind),
     Texts(Layout),
+    /// Numbers of texts in a dictionary.
+    Coded(Kind, Layout),
     /// Only nulls.
     Nulls,
 }
@@ -170,8 +172,13 @@ pub(crate) struct Texts {
     offset: usize,
     validity: Option<Validity>,
     buffers: *const *const u8,
+    /// The rows, if they are numbers of these texts.
+    codes: Option<Vec<u32>>,
     _owner: Arc<dyn Any + Send + Sync>,
 }
+
+/// The code of a row that is null.
+const NULL: u32 = u32::MAX;
 
 // SAFETY: the memory is kept by `_owner`, and only read.
 unsafe impl Send for Texts {}
@@ -180,12 +187,18 @@ unsafe impl Sync for Texts {}
 
 impl Texts {
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.codes.as_ref().map_or(self.len, Vec::len)
     }
 
     pub(crate) fn is_null(&self, row: usize) -> bool {
-        // SAFETY: the producer has a bit for each row.
-        row < self.len && self.validity.is_some_and(|validity| !unsafe { validity.has(row) })
+        let Some(codes) = &self.codes else { return self.has_null(row) };
+        let code = codes.get(row);
+        code.is_some_and(|&code| code == NULL || self.has_null(code as usize))
+    }
+
+    fn has_null(&self, index: usize) -> bool {
+        // SAFETY: the producer has a bit for each text.
+        index < self.len && self.validity.is_some_and(|validity| !unsafe { validity.has(index) })
     }
 
     fn buffer(&self, number: usize) -> *const u8 {
@@ -195,10 +208,12 @@ impl Texts {
 
     /// The bytes of a row; empty for a null.
     pub(crate) fn get(&self, row: usize) -> &[u8] {
-        assert!(row < self.len, "rows that are not there");
+        assert!(row < self.len(), "rows that are not there");
         if self.is_null(row) {
             return &[];
         }
+        let row = self.codes.as_ref().map_or(row, |codes| codes[row] as usize);
+        assert!(row < self.len, "texts that are not there");
         let index = self.offset + row;
         let (start, len) = match self.layout {
             Layout::Short => {
@@ -284,11 +299,14 @@ pub(crate) fn import(
         match field.content {
             Content::Numbers(kind) => numbers.push(column_of(chunk, field.child, kind)?),
             Content::Texts(layout) => texts.push(texts_of(chunk, field.child, layout)?),
+            Content::Coded(kind, layout) => {
+                texts.push(coded_texts_of(chunk, field.child, kind, layout)?);
+            }
             Content::Nulls => numbers.push(Column::of_nulls(Kind::U64, count(chunk.length)?)?),
         }
     }
     Ok(Some(match field.content {
-        Content::Texts(_) => Imported::Texts(texts),
+        Content::Texts(_) | Content::Coded(..) => Imported::Texts(texts),
         Content::Numbers(kind) if numbers.is_empty() => {
             Imported::Numbers(vec![Column::of_nulls(kind, 0)?]) // of no rows: it keeps the type
         }
@@ -386,10 +404,19 @@ fn field_of(schema: &Schema, column: Option<&str>) -> PyResult<Field> {
 }
 
 fn content_of(schema: &Schema) -> PyResult<Content> {
-    let format = text_of(schema.format);
-    if !schema.dictionary.is_null() {
-        return Err(wrong_type("dictionary-encoded Arrow data: cast it to its values first"));
+    let content = content_of_format(text_of(schema.format))?;
+    if schema.dictionary.is_null() {
+        return Ok(content);
     }
+    // SAFETY: if it is not null, it is a schema that lives as long as this one.
+    let values = unsafe { &*schema.dictionary };
+    match (content, content_of(values)?) {
+        (Content::Numbers(kind), Content::Texts(layout)) => Ok(Content::Coded(kind, layout)),
+        _ => Err(wrong_type("dictionary-encoded Arrow data: cast it to its values first")),
+    }
+}
+
+fn content_of_format(format: &str) -> PyResult<Content> {
     Ok(match format {
         "C" => Content::Numbers(Kind::U8),
         "S" => Content::Numbers(Kind::U16),
@@ -420,6 +447,8 @@ struct Part {
     validity: Option<Validity>,
     buffers: *const *const u8,
     n_buffers: usize,
+    /// The values of a dictionary; null without one.
+    dictionary: *const Chunk,
 }
 
 fn part_of(chunk: &Chunk, child: Option<usize>) -> PyResult<Part> {
@@ -447,7 +476,7 @@ fn part_of(chunk: &Chunk, child: Option<usize>) -> PyResult<Part> {
     let bits = unsafe { *buffers };
     let validity =
         (array.null_count != 0 && !bits.is_null()).then_some(Validity { bits, first: offset });
-    Ok(Part { len, offset, validity, buffers, n_buffers })
+    Ok(Part { len, offset, validity, buffers, n_buffers, dictionary: array.dictionary })
 }
 
 fn has_nulls(chunk: &Chunk) -> PyResult<bool> {
@@ -474,23 +503,66 @@ fn column_of(chunk: Chunk, child: Option<usize>, kind: Kind) -> PyResult<Column>
 }
 
 fn texts_of(chunk: Chunk, child: Option<usize>, layout: Layout) -> PyResult<Texts> {
-    let Part { len, offset, validity, buffers, n_buffers } = part_of(&chunk, child)?;
-    let needed = if matches!(layout, Layout::Short | Layout::Long) { 3 } else { 2 };
-    if n_buffers < needed {
-        return Err(invalid("the Arrow data has too few buffers"));
-    }
-    let texts = Texts { layout, len, offset, validity, buffers, _owner: Arc::new(chunk) };
-    if matches!(layout, Layout::View) {
-        // Behind the buffers of texts there is one with their sizes.
-        for row in (0..len).filter(|row| !texts.is_null(*row)) {
-            let [bytes, _, number, from] = texts.view(row).1;
-            let parts = i32::try_from(n_buffers.saturating_sub(3)).unwrap_or(i32::MAX);
-            if bytes < 0 || bytes > 12 && (from < 0 || !(0..parts).contains(&number)) {
-                return Err(invalid(format!("index {row}: the text lies in no buffer")));
-            }
+    let part = part_of(&chunk, child)?;
+    part.into_texts(layout, Arc::new(chunk))
+}
+
+/// The texts of a dictionary, and which of them each row is.
+fn coded_texts_of(
+    chunk: Chunk,
+    child: Option<usize>,
+    kind: Kind,
+    layout: Layout,
+) -> PyResult<Texts> {
+    const SOME: usize = 1 << 12;
+    let Part { dictionary, .. } = part_of(&chunk, child)?;
+    // SAFETY: if it is not null, it is an array that lives as long as the chunk.
+    let Some(dictionary) = (unsafe { dictionary.as_ref() }) else {
+        return Err(invalid("the Arrow data has no dictionary"));
+    };
+    let values = part_of(dictionary, None)?;
+    let numbers = column_of(chunk, child, kind)?;
+    check_memory((numbers.len() as u64).saturating_mul(4))?;
+    let mut codes = Vec::with_capacity(numbers.len());
+    let mut some = Vec::with_capacity(SOME);
+    for from in (0..numbers.len()).step_by(SOME) {
+        some.clear();
+        numbers.copy(from, SOME, true, &mut some)?;
+        for (row, &code) in (from..).zip(&some) {
+            let known = u32::try_from(code).ok().filter(|_| code < values.len as u64);
+            codes.push(match known {
+                _ if numbers.is_null(row) => NULL,
+                Some(code) if code < NULL => code,
+                _ => {
+                    return Err(invalid(format!("index {row}: the dictionary has no text {code}")));
+                }
+            });
         }
     }
-    Ok(texts)
+    Ok(Texts { codes: Some(codes), ..values.into_texts(layout, numbers.owner())? })
+}
+
+impl Part {
+    /// The texts of the array, which `owner` keeps.
+    fn into_texts(self, layout: Layout, owner: Arc<dyn Any + Send + Sync>) -> PyResult<Texts> {
+        let Part { len, offset, validity, buffers, n_buffers, .. } = self;
+        let needed = if matches!(layout, Layout::Short | Layout::Long) { 3 } else { 2 };
+        if n_buffers < needed {
+            return Err(invalid("the Arrow data has too few buffers"));
+        }
+        let texts = Texts { layout, len, offset, validity, buffers, codes: None, _owner: owner };
+        if matches!(layout, Layout::View) {
+            // Behind the buffers of texts there is one with their sizes.
+            for row in (0..len).filter(|row| !texts.is_null(*row)) {
+                let [bytes, _, number, from] = texts.view(row).1;
+                let parts = i32::try_from(n_buffers.saturating_sub(3)).unwrap_or(i32::MAX);
+                if bytes < 0 || bytes > 12 && (from < 0 || !(0..parts).contains(&number)) {
+                    return Err(invalid(format!("index {row}: the text lies in no buffer")));
+                }
+            }
+        }
+        Ok(texts)
+    }
 }
 
 /// Memory that a structure of ours keeps until it is released.

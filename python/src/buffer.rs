@@ -107,10 +107,10 @@ pub(crate) struct Column {
     /// Bytes from one value to the next.
     stride: isize,
     validity: Option<Validity>,
-    _owner: Arc<dyn Any + Send + Sync>,
+    owner: Arc<dyn Any + Send + Sync>,
 }
 
-// SAFETY: the memory behind the pointers is kept by `_owner`, and only read.
+// SAFETY: the memory behind the pointers is kept by `owner`, and only read.
 unsafe impl Send for Column {}
 // SAFETY: as above.
 unsafe impl Sync for Column {}
@@ -177,7 +177,7 @@ impl Column {
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         let stride = kind.bytes().cast_signed();
-        Self { kind, start, len, stride, validity, _owner: owner }
+        Self { kind, start, len, stride, validity, owner }
     }
 
     /// A column of `len` nulls.
@@ -188,7 +188,7 @@ impl Column {
         let start: *const u8 = zeros.as_ptr().cast();
         let validity = Some(Validity { bits: start, first: 0 });
         // Each row has the same word: no row has a value.
-        Ok(Self { kind, start, len, stride: 0, validity, _owner: zeros })
+        Ok(Self { kind, start, len, stride: 0, validity, owner: zeros })
     }
 
     /// The integers of an object with the buffer protocol; none for other objects.
@@ -217,11 +217,16 @@ impl Column {
         let stride = buffer.strides().first().copied().unwrap_or(kind.bytes().cast_signed());
         let (start, len) = (buffer.buf_ptr().cast::<u8>().cast_const(), buffer.item_count());
         let owner = Arc::new(buffer);
-        Ok(Some(Self { kind, start, len, stride, validity: None, _owner: owner }))
+        Ok(Some(Self { kind, start, len, stride, validity: None, owner }))
     }
 
     pub(crate) fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// What keeps the memory.
+    pub(crate) fn owner(&self) -> Arc<dyn Any + Send + Sync> {
+        Arc::clone(&self.owner)
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -231,6 +231,46 @@ def test_methods_take_arrays_of_any_kind():
         assert ids.union(other) == {1, 2, 3, 200} and not ids.issuperset(other)
 
 
+CODED = [
+    lambda texts: pa.array(texts).dictionary_encode(),
+    lambda texts: pa.array(texts).cast(pa.dictionary(pa.int64(), pa.large_utf8())),
+    lambda texts: pa.chunked_array([pa.array(part).dictionary_encode() for part in (texts[:3], texts[3:])]),
+    lambda texts: pa.array(["x", *texts, "y"]).dictionary_encode().slice(1, len(texts)),
+    lambda texts: pd.Series(texts, dtype="category"),
+    lambda texts: pl.Series(texts, dtype=pl.Categorical),
+    lambda texts: pl.Series(texts, dtype=pl.Enum(["cow", "ant", "fox", "a text of more than twelve bytes"])),
+]
+
+
+@pytest.mark.parametrize("make", CODED)
+def test_texts_of_a_dictionary_are_keys(make, tmp_path):
+    texts = ["fox", "cow", "fox", None, "a text of more than twelve bytes", "cow"]
+    plain = [text for text in texts if text is not None]
+    seen, other = bs.Bloom(100, 1e-6), bs.Bloom(100, 1e-6)
+    seen.add_many(make(plain))
+    other.add_many(plain)
+    assert seen.serialize() == other.serialize()
+    told = seen.contains_many(make(texts))
+    told = told.to_pylist() if hasattr(told, "to_pylist") else list(told)
+    assert [None if answer is pd.NA else answer for answer in told] == [
+        None if text is None else True for text in texts
+    ]
+    with pytest.raises(ValueError, match="index 3"):
+        seen.add_many(make(texts))
+    bs.group([(make(plain), range(5))], tmp_path / "coded.sets")
+    sets = bs.open_sets(tmp_path / "coded.sets")
+    assert {key: set(ids) for key, ids in sets.items()} == {
+        b"fox": {0, 2}, b"cow": {1, 4}, b"a text of more than twelve bytes": {3},
+    }
+
+
+def test_a_dictionary_may_have_nulls_and_unused_texts():
+    coded = pa.DictionaryArray.from_arrays(pa.array([2, 1, None, 2], pa.int8()), ["unused", None, "fox"])
+    seen = bs.Bloom(10, 1e-6)
+    seen.add_many(["fox"])
+    assert seen.contains_many(coded).to_pylist() == [True, None, None, True]
+
+
 def test_an_array_of_times_is_refused():
     with pytest.raises(TypeError, match="times"):
         np.array(bs.BitSet([2**64 - 1]), dtype="M8[s]")
