@@ -96,11 +96,11 @@ pub(super) fn is_set_file(path: &Path) -> bool {
     !is_stdin(path) && matches!(SetFile::open_if_set(path), Ok(Some(_)))
 }
 
-/// Whether a file is a `.bloom` file. False if it cannot be read.
+/// Whether a regular file is a `.bloom` file. False if it cannot be read.
 pub(super) fn is_filter_file(path: &Path) -> bool {
     let mut head = [0; 8];
     let read = |mut file: File| file.read_exact(&mut head);
-    !is_stdin(path) && File::open(path).and_then(read).is_ok() && is_bloom_file(&head)
+    path.is_file() && File::open(path).and_then(read).is_ok() && is_bloom_file(&head)
 }
 
 /// Refuses an output that would take the place of an input, which cannot be made of it again.

@@ -704,6 +704,17 @@ fn names_of_other_things_are_told_as_such() {
 }
 
 #[test]
+fn a_hint_does_not_wait_for_a_pipe() {
+    let work = Workspace::new();
+    let pipe = work.file("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::thread::scope(|scope| {
+        scope.spawn(|| std::fs::write(&pipe, "x1\n").unwrap());
+        work.set("build pipe", "").refused("pipe:1: byte 0: expected a digit");
+    });
+}
+
+#[test]
 fn what_is_no_regular_file_is_named_as_such() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
