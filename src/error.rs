@@ -263,6 +263,14 @@ pub enum Error {
         /// What is different.
         change: DataChange,
     },
+    /// A function of the caller failed, to which the crate had given lines or values; see
+    /// [`Error::caller`].
+    #[error("a function of the caller failed")]
+    Caller {
+        /// Its error.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The memory limit is below what any plan needs.
     #[error(
         "a memory limit of {limit_bytes} bytes is too small: at least {needed_bytes} are needed"
@@ -394,6 +402,27 @@ fn shown(path: &Path) -> impl fmt::Display {
 }
 
 impl Error {
+    /// Wraps an error of the caller, so that a function of the caller can pass it through the
+    /// crate.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::Error;
+    /// use bitsort::lines::LineTools;
+    /// use std::io::Write;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("keys.txt");
+    /// std::fs::write(&path, "fox\ncow\nfox\n")?;
+    /// let mut out = std::io::stdout().lock();
+    /// LineTools::new().distinct([path], |lines| out.write_all(lines).map_err(Error::caller))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn caller(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Caller { source: error.into() }
+    }
+
     /// The error that a run gives if it met both: a thread that was interrupted knows less than one
     /// that failed.
     pub(crate) fn or_worse(self, other: Self) -> Self {

@@ -2,6 +2,7 @@
 
 use super::file::SetFile;
 use super::keyed::KeyedSets;
+use super::ranges::MAX_VALUES;
 use super::view::{Damage, SetView};
 use crate::error::{Error, Result};
 use std::sync::Arc;
@@ -101,6 +102,16 @@ impl<'a> Operand<'a> {
             Origin::Keyed(sets) => sets.after(answer),
             Origin::Named(_) => answer,
         }
+    }
+
+    /// Refuses a set of ranges that cannot be taken apart.
+    pub(crate) fn check_width(self) -> Result<()> {
+        if self.view.full_containers() <= MAX_VALUES >> 16 {
+            return Ok(());
+        }
+        let (first, last) = self.ask(|view| Ok((view.min()?, view.max()?)))?;
+        let (first, last) = (first.unwrap_or(0), last.unwrap_or(u64::MAX));
+        Err(Error::TooWide { first, last, limit: MAX_VALUES })
     }
 
     /// The set, for queries.

@@ -385,7 +385,7 @@ impl<'a> IntoIterator for &'a IntegerSet {
 }
 
 /// Values of an [`IntegerSet`] that is consumed; see [`Iter`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct IntoIter {
     set: IntegerSet,
     /// The range of the values that are not decoded yet.
@@ -401,6 +401,12 @@ impl IntoIterator for IntegerSet {
     fn into_iter(self) -> IntoIter {
         let (front, back) = (vec::IntoIter::default(), vec::IntoIter::default());
         IntoIter { range: Some((0, u64::MAX)), set: self, front, back }
+    }
+}
+
+impl fmt::Debug for IntoIter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IntoIter").field("left", &self.size_hint().0).finish_non_exhaustive()
     }
 }
 
@@ -432,6 +438,40 @@ impl Iterator for IntoIter {
         let left = between.saturating_add(self.front.len()).saturating_add(self.back.len());
         (left, Some(left))
     }
+
+    fn nth(&mut self, passed: usize) -> Option<u64> {
+        if passed < self.front.len() {
+            return self.front.nth(passed);
+        }
+        let mut passed = passed - std::mem::take(&mut self.front).len();
+        if let Some((first, last)) = self.range.take() {
+            let mut values = self.set.range(first..=last);
+            let between = values.size_hint().0;
+            if let Some(value) = values.nth(passed) {
+                let behind = value.checked_add(1).filter(|&next| next <= last);
+                self.range = behind.map(|next| (next, last));
+                return Some(value);
+            }
+            passed -= between;
+        }
+        self.back.nth(passed)
+    }
+
+    fn count(self) -> usize {
+        self.size_hint().0
+    }
+
+    fn min(mut self) -> Option<u64> {
+        self.next()
+    }
+
+    fn max(mut self) -> Option<u64> {
+        self.next_back()
+    }
+
+    fn last(mut self) -> Option<u64> {
+        self.next_back()
+    }
 }
 
 impl DoubleEndedIterator for IntoIter {
@@ -450,6 +490,24 @@ impl DoubleEndedIterator for IntoIter {
             self.back = decoded.into_iter();
         }
         self.back.next_back().or_else(|| self.front.next_back())
+    }
+
+    fn nth_back(&mut self, passed: usize) -> Option<u64> {
+        if passed < self.back.len() {
+            return self.back.nth_back(passed);
+        }
+        let mut passed = passed - std::mem::take(&mut self.back).len();
+        if let Some((first, last)) = self.range.take() {
+            let mut values = self.set.range(first..=last);
+            let between = values.size_hint().0;
+            if let Some(value) = values.nth_back(passed) {
+                let before = value.checked_sub(1).filter(|&next| next >= first);
+                self.range = before.map(|next| (first, next));
+                return Some(value);
+            }
+            passed -= between;
+        }
+        self.front.nth_back(passed)
     }
 }
 

@@ -974,3 +974,32 @@ proptest! {
         model(&a.iter().map(|value| value ^ 8).filter(|value| !a.contains(value)).collect())?;
     }
 }
+
+#[test]
+fn debug_shows_few_of_the_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let set: IntegerSet = (0..100_000).map(|value| value * 3).collect();
+    for (number, format) in [SetFormat::RoaringBits, SetFormat::DenseBits, SetFormat::SparseBits]
+        .into_iter()
+        .enumerate()
+    {
+        let path = folder.path().join(number.to_string());
+        set.write_as(&path, format).unwrap();
+        let file = SetFile::open(&path).unwrap();
+        let prober = Prober::new(file.view()).unwrap();
+        for shown in [
+            format!("{file:?}"),
+            format!("{:?}", file.view()),
+            format!("{:?}", file.view().iter()),
+            format!("{:?}", file.view().runs()),
+            format!("{:?}", file.as_set()),
+            format!("{prober:?}"),
+            format!("{set:?}"),
+            format!("{:?}", set.iter()),
+            format!("{:?}", set.clone().into_iter()),
+            format!("{:?}", SetFile::update(&path).add(&set)),
+        ] {
+            assert!(shown.len() < 1000, "{}", &shown[..1000]);
+        }
+    }
+}

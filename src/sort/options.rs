@@ -179,6 +179,9 @@ impl Sort {
     /// assert_eq!(again?, [3]);
     /// # Ok::<(), bitsort::Error>(())
     /// ```
+    ///
+    /// A set of ranges of more than 2^44 values is refused when the sort begins: each value would be
+    /// sorted. The functions of [`set`](crate::set) keep ranges.
     pub fn set(mut self, set: impl AsSet + Send + Sync + 'static) -> Self {
         self.inputs.push(Input::Set(Arc::new(SetInput(set))));
         self

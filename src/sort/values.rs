@@ -21,6 +21,7 @@ impl<S: AsSet + Send + Sync> SetSource for SetInput<S> {
     }
 
     fn len(&self) -> Result<u64> {
+        self.0.as_set().check_width()?;
         self.ask(SetView::len)
     }
 

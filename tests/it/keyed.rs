@@ -314,3 +314,23 @@ fn a_sort_of_sets_by_key_says_how_to_print_one() {
         refused.err
     );
 }
+
+#[test]
+fn after_a_damaged_entry_no_key_follows() {
+    let work = Workspace::new();
+    let rows: String = (0..20).map(|key| format!("k{key:02},{key}\n")).collect();
+    work.write("rows.csv", rows);
+    work.set("group rows.csv --key 1 --column 2 -o few.sets", "").quiet();
+    let whole = std::fs::read(work.file("few.sets")).unwrap();
+    let mut ended_early = 0;
+    for at in (4096..whole.len()).step_by(3) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x40;
+        let path = work.write("damaged.sets", damaged);
+        let Ok(sets) = bitsort::set::keyed::KeyedSets::open(path) else { continue };
+        let found: Vec<bool> = sets.iter().map(|keyed| keyed.is_ok()).collect();
+        assert!(found.iter().rev().skip(1).all(|&is_ok| is_ok), "byte {at}: {found:?}");
+        ended_early += usize::from(found.len() < 20);
+    }
+    assert!(ended_early > 0);
+}

@@ -1,6 +1,8 @@
 //! The library as programs use it.
 
-use bitsort::sort::{Sort, Strategy, Tuning};
+use bitsort::lines::LineTools;
+use bitsort::set::{Expression, IntegerSet, SetFile};
+use bitsort::sort::{InvalidLines, Sort, Strategy, Tuning};
 use bitsort::{ByteSize, Error, Format, Progress};
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -187,6 +189,7 @@ fn a_panic_of_an_iterator_is_no_end_of_its_values() {
     let values = (0..100).map(|value| if value == 50 { panic!("planned") } else { value });
     let found: Vec<_> = Sort::new().values(values).into_values().unwrap().collect();
     assert!(matches!(found[..], [Err(_)]), "{found:?}");
+    assert!(format!("{found:?}").contains("planned"), "{found:?}");
 }
 
 #[test]
@@ -235,4 +238,48 @@ fn copies_are_written_whole_through_the_smallest_buffer() {
             std::str::from_utf8(&text).unwrap().lines().map(|line| line.parse().unwrap()).collect();
         assert_eq!(lines, expected, "{bytes} bytes");
     }
+}
+
+#[test]
+fn a_wide_list_of_ranges_is_too_wide_to_be_taken_apart_and_not_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wide.bits");
+    let wide = Expression::Range(1, u64::MAX).eval(|_| None::<&IntegerSet>).unwrap();
+    wide.write(&path).unwrap();
+    let wide = SetFile::open(&path).unwrap();
+    let refused = |error: Error| {
+        assert!(matches!(error, Error::TooWide { first: 1, last: u64::MAX, .. }), "{error}");
+    };
+    refused(wide.to_set().unwrap_err());
+    refused(Sort::new().set(SetFile::open(&path).unwrap()).into_set().unwrap_err());
+    assert_eq!(wide.len(), u64::MAX);
+}
+
+#[test]
+fn an_iterator_has_the_report_at_its_end() {
+    let sort = Sort::new().reader("ids", Cursor::new("7\nx\n\n7\n3\n")).distinct(true);
+    let mut values = sort.invalid(InvalidLines::Skip).into_values().unwrap();
+    assert!(values.report().is_none());
+    assert_eq!(values.by_ref().map(Result::unwrap).collect::<Vec<_>>(), [3, 7]);
+    let report = values.report().unwrap();
+    assert_eq!((report.lines, report.rejected, report.blank, report.dropped), (5, 1, 1, 1));
+    let mut failed = Sort::new().reader("ids", Cursor::new("x\n")).into_values().unwrap();
+    assert!(failed.next().unwrap().is_err() && failed.report().is_none());
+}
+
+#[test]
+fn an_error_of_the_caller_comes_back_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys");
+    std::fs::write(&path, "fox\n").unwrap();
+    let mine = std::io::Error::new(std::io::ErrorKind::StorageFull, "mine");
+    let mut mine = Some(mine);
+    let failed = LineTools::new().distinct([path], |_| match mine.take() {
+        Some(error) => Err(Error::caller(error)),
+        None => Ok(()),
+    });
+    let error = failed.unwrap_err();
+    let source = std::error::Error::source(&error).unwrap();
+    let source = source.downcast_ref::<std::io::Error>().unwrap();
+    assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
 }

@@ -169,8 +169,10 @@ impl SetFile {
     ///
     /// # Errors
     ///
-    /// As [`contains`](Self::contains).
+    /// As [`contains`](Self::contains); or [`Error::TooWide`](crate::Error::TooWide) if it is a list of
+    /// ranges of more than 2^44 values.
     pub fn to_set(&self) -> Result<IntegerSet> {
+        self.as_set().check_width()?;
         self.ask(SetView::to_set)
     }
 

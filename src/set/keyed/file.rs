@@ -208,7 +208,12 @@ impl KeyedSets {
 
     /// Keys with the sizes of their sets, ascending. O(1) each. After an error no item follows.
     pub fn iter(&self) -> impl Iterator<Item = Result<Keyed<'_>>> {
-        (0..self.len()).map(|index| self.about(index))
+        let mut failed = false;
+        (0..self.len()).map_while(move |index| {
+            let about = (!failed).then(|| self.about(index))?;
+            failed = about.is_err();
+            Some(about)
+        })
     }
 
     /// The key of set `index` (from 0), in the order of the keys. O(1).

@@ -14,6 +14,7 @@ use crate::kernel::packed;
 use crate::kernel::stages::{Miscounted, Stages};
 use crate::kernel::sys::Pages;
 use crate::set::container::{self, Container, Op};
+use std::fmt;
 use std::mem;
 use std::sync::Arc;
 
@@ -90,7 +91,6 @@ impl SetView<'_> {
 /// }
 /// # Ok::<(), bitsort::set::Damage>(())
 /// ```
-#[derive(Debug)]
 pub struct Prober<'a> {
     view: SetView<'a>,
     /// Answers most values, if there is one.
@@ -110,6 +110,12 @@ pub struct Prober<'a> {
     answers: Vec<u64>,
     /// Answers of one piece.
     here: Vec<bool>,
+}
+
+impl fmt::Debug for Prober<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prober").field("view", &self.view).finish_non_exhaustive()
+    }
 }
 
 /// A clone is for another thread: it shares the set, and has memory of its own.

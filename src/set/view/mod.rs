@@ -56,10 +56,18 @@ pub use values::Values;
 pub(crate) use walk::Walk;
 
 use crate::set::containers::Containers;
+use std::fmt;
 
 /// A borrowed set: bytes of a file or of others, or a set in memory. A copy costs a few pointers.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct SetView<'a>(pub(crate) Shape<'a>);
+
+impl fmt::Debug for SetView<'_> {
+    /// Shows how many values there are, not the values.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SetView").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
 
 /// The kind of the set.
 #[derive(Debug, Clone, Copy)]

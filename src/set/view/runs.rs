@@ -2,9 +2,9 @@
 
 use super::{Cursor, Damage, SetView};
 use crate::set::container::{Container, Scratch, intervals};
+use std::fmt;
 
 /// Iterates over the first and the last value of each run, ascending.
-#[derive(Debug)]
 pub struct Runs<'a> {
     cursor: Option<Cursor<'a>>,
     scratch: Scratch,
@@ -12,6 +12,12 @@ pub struct Runs<'a> {
     found: Vec<(u64, u64)>,
     /// The last run so far. The next container may continue it.
     open: Option<(u64, u64)>,
+}
+
+impl fmt::Debug for Runs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runs").finish_non_exhaustive()
+    }
 }
 
 impl<'a> SetView<'a> {

@@ -6,6 +6,7 @@ use super::search::ends_of;
 use super::{Cursor, Damage, SetView, Shape};
 use crate::set::container::Container;
 use crate::set::containers::Slot;
+use std::fmt;
 use std::iter::FusedIterator;
 use std::ops::RangeBounds;
 
@@ -13,8 +14,14 @@ use std::ops::RangeBounds;
 /// amortized for each value, because a container is decoded at once.
 ///
 /// The iterator ends with the first error.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Values<'a>(Kind<'a>);
+
+impl fmt::Debug for Values<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Values").finish_non_exhaustive()
+    }
+}
 
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "most values are asked for by container")]
