@@ -318,8 +318,8 @@ fn a_sort_of_sets_by_key_says_how_to_print_one() {
 #[test]
 fn after_a_damaged_entry_no_key_follows() {
     let work = Workspace::new();
-    let rows: String = (0..20).map(|key| format!("k{key:02},{key}\n")).collect();
-    work.write("rows.csv", rows);
+    let rows: Vec<String> = (0..20).map(|key| format!("k{key:02},{key}\n")).collect();
+    work.write("rows.csv", rows.concat());
     work.set("group rows.csv --key 1 --column 2 -o few.sets", "").quiet();
     let whole = std::fs::read(work.file("few.sets")).unwrap();
     let mut ended_early = 0;

@@ -283,3 +283,19 @@ fn an_error_of_the_caller_comes_back_whole() {
     let source = source.downcast_ref::<std::io::Error>().unwrap();
     assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
 }
+
+#[test]
+fn a_span_may_end_just_before_a_container_does() {
+    // The copies cut their partition into spans, one of which ends at 65534 or a little before.
+    let few =
+        (0..300).map(|value| 3 * value).chain((0..2000).map(|value| (1 << 23) + 99_991 * value));
+    let values: Vec<u64> = few.collect();
+    let expected: IntegerSet = values.iter().copied().chain([65_535]).collect();
+    let mixed = values.into_iter().flat_map(|value| (0..20).map(|_| 65_535).chain([value]));
+    for partitions in [16, 64, 256] {
+        let tuning =
+            Tuning { cut_values: Some(1000), partitions: Some(partitions), ..Tuning::default() };
+        let sort = Sort::new().values(mixed.clone()).threads(2).tuning(tuning);
+        assert_eq!(sort.into_set().unwrap().0, expected, "{partitions} partitions");
+    }
+}

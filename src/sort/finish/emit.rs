@@ -495,7 +495,12 @@ impl Scan<'_> {
             let end = words.len().min(start + slab_len);
             let slab_words = &words[start..end];
             let first = u32::try_from(start * 64).map_err(|_| too_wide())?;
-            if by_blocks && let Ok(block) = slab_words.try_into() {
+            // A span may end inside of the last word of a container.
+            let is_whole = (end * 64) as u64 <= span.len();
+            if by_blocks
+                && is_whole
+                && let Ok(block) = slab_words.try_into()
+            {
                 distinct += emit.bitmap((span.first() + u64::from(first)) >> 16, block)?;
                 continue;
             }
