@@ -115,6 +115,18 @@ impl<T> InOrder<T> {
     }
 }
 
+/// Calls the function if the thread panics: it wakes threads that would wait forever for the part of
+/// this one.
+pub(crate) struct OnPanic<F: Fn()>(pub(crate) F);
+
+impl<F: Fn()> Drop for OnPanic<F> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.0)();
+        }
+    }
+}
+
 impl<T> State<T> {
     /// The part that has the turn, if it is complete.
     fn take_complete(&mut self) -> Option<Left<T>> {

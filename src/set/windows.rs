@@ -2,6 +2,7 @@
 
 use super::ranges::{RunSource, Windows};
 use crate::error::{Error, Result};
+use crate::io::in_order::OnPanic;
 use crate::io::write::{Buffer, Relay};
 use crate::kernel::in_threads;
 use crate::number::{Format, RunText};
@@ -28,6 +29,7 @@ pub(super) fn write_windows(
         (Mutex::new(parts.into_iter().enumerate()), Relay::new(SPARE.max(threads), take));
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
     let written = in_threads(threads, || {
+        let _guard = OnPanic(|| relay.abort());
         let (mut buffer, mut runs, mut values) = (Buffer::new(BUFFER_BYTES), Vec::new(), 0_u64);
         while let Some((number, mut part)) = next() {
             let written = write(format, &mut *part, &mut runs, |text, runs| {

@@ -1,6 +1,6 @@
 //! The library as programs use it.
 
-use bitsort::lines::LineTools;
+use bitsort::lines::{Keep, LineTools};
 use bitsort::set::{Expression, IntegerSet, SetFile};
 use bitsort::sort::{InvalidLines, Sort, Strategy, Tuning};
 use bitsort::{ByteSize, Error, Format, Progress};
@@ -298,4 +298,24 @@ fn a_span_may_end_just_before_a_container_does() {
         let sort = Sort::new().values(mixed.clone()).threads(2).tuning(tuning);
         assert_eq!(sort.into_set().unwrap().0, expected, "{partitions} partitions");
     }
+}
+
+#[test]
+fn a_panic_of_the_caller_ends_all_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys");
+    let lines: Vec<String> = (0..4_000_000).map(|value| format!("{value}\n")).collect();
+    std::fs::write(&path, lines.concat()).unwrap();
+    let tools = LineTools::new().threads(4).memory(ByteSize::from_mib(256));
+    let set = IntegerSet::from_iter(0..4_000_000);
+    let mut before = 0;
+    let run = std::panic::AssertUnwindSafe(|| {
+        tools.filter_by_set([&path], &set, Keep::Known, |_| {
+            before += 1;
+            assert!(before < 3, "planned");
+            Ok(())
+        })
+    });
+    assert!(std::panic::catch_unwind(run).is_err());
+    assert_eq!(before, 3);
 }

@@ -5,7 +5,7 @@ use super::block::Block;
 use super::blocks::Claims;
 use super::lines::LineInputs;
 use crate::error::{Error, Result};
-use crate::io::in_order::InOrder;
+use crate::io::in_order::{InOrder, OnPanic};
 use crate::kernel::in_threads;
 use crate::progress::{Phase, Progress};
 use std::sync::{Mutex, PoisonError};
@@ -76,11 +76,15 @@ impl ChunkJob<'_> {
                 order.complete(block.sequence, None, Ok::<_, Error>)?;
             }
         };
+        let stop = || {
+            order.abort();
+            claims.stop();
+        };
         let thread = || {
+            let _guard = OnPanic(stop);
             let done = each();
             if done.is_err() {
-                order.abort();
-                claims.stop();
+                stop();
             }
             done
         };

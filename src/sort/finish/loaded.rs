@@ -5,11 +5,12 @@
 //! behind the one before, which [`emit`](super::emit) checks.
 
 use super::cut::Counted;
-use super::emit::{Emitter, Output, Written};
+use super::emit::{Emitter, Written};
 use super::partition::Finisher;
 use super::span::Span;
 use super::ways::Way;
 use crate::error::{Error, Result};
+use crate::io::in_order::OnPanic;
 use crate::kernel::in_threads;
 use crate::progress::Phase;
 use crate::sort::context::Context;
@@ -73,7 +74,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         let scratch_bytes = self.layout.scratch_bytes - kept_bytes;
         let next = AtomicUsize::new(0);
         let work = || -> Result<Written> {
-            let _guard = AbortOnPanic(context.output);
+            let _guard = OnPanic(|| context.output.abort());
             let mut worker = Worker {
                 emitter: Emitter::new(
                     context.output,
@@ -262,17 +263,6 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         }
         self.context.scan.progress.advance(source.len());
         Ok(source.len())
-    }
-}
-
-/// Wakes the waiting threads if a thread panics.
-struct AbortOnPanic<'s, 'o>(&'s Output<'o>);
-
-impl Drop for AbortOnPanic<'_, '_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.abort();
-        }
     }
 }
 
