@@ -6,7 +6,7 @@ use super::finish::loaded::Loaded;
 use super::load::entries::{Pool, reserve};
 use super::load::scatter::{Outside, Relief, Scatter, Segments};
 use super::load::spill::SpillFiles;
-use super::partitioning::{Entry, low_mask};
+use super::partitioning::Entry;
 use super::plan::layout::Layout;
 use crate::error::Result;
 use crate::io::read::{Invalid, Ledger, Tally, scan};
@@ -49,12 +49,8 @@ fn run<E: Entry>(
 ) -> Result<Option<Pass>> {
     let partitioning = layout.partitioning;
     let mut pool_pages = reserve(layout.pool_bytes)?;
-    let segment_words = low_mask(partitioning.shift) / 64 + 1;
-    let segment_words = usize::try_from(segment_words).unwrap_or(usize::MAX);
-    let mut bitmap_pages = match layout.bitmap_bytes {
-        0 => reserve(0)?,
-        _ => reserve((segment_words * partitioning.count) as u64 * 8)?,
-    };
+    let segment_words = usize::try_from(partitioning.segment_words()).unwrap_or(usize::MAX);
+    let mut bitmap_pages = reserve(layout.bitmap_bytes)?;
     let segments: Option<Segments<'_>> = (layout.bitmap_bytes > 0).then(|| {
         let words = bitmap_pages.words_mut();
         words.chunks_exact_mut(segment_words).map(Mutex::new).collect()

@@ -122,6 +122,16 @@ impl Partitioning {
         Window { base, last: base + low_mask(self.shift) }
     }
 
+    /// Words of the bitmap of one partition.
+    pub(super) fn segment_words(&self) -> u64 {
+        low_mask(self.shift) / 64 + 1
+    }
+
+    /// Bytes of the bitmaps of all partitions; of more than 2^32 values each there is none.
+    pub(super) fn bitmap_bytes(&self) -> u64 {
+        self.segment_words().saturating_mul(8 * self.count as u64)
+    }
+
     /// All values below the first partition, and all behind the last one.
     pub(super) fn outside(&self) -> [Option<Window>; 2] {
         let behind = self.window_of(self.count - 1).last.checked_add(1);

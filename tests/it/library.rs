@@ -307,7 +307,7 @@ fn a_panic_of_the_caller_ends_all_threads() {
     let lines: Vec<String> = (0..4_000_000).map(|value| format!("{value}\n")).collect();
     std::fs::write(&path, lines.concat()).unwrap();
     let tools = LineTools::new().threads(4).memory(ByteSize::from_mib(256));
-    let set = IntegerSet::from_iter(0..4_000_000);
+    let set: IntegerSet = (0..4_000_000).collect();
     let mut before = 0;
     let run = std::panic::AssertUnwindSafe(|| {
         tools.filter_by_set([&path], &set, Keep::Known, |_| {

@@ -4,7 +4,7 @@
 
 use super::bytes::FileBytes;
 use super::columns::{Candidate, Refused, choose_any, invalid};
-use super::parquet::metadata_of;
+use super::parquet::{is_decimal, metadata_of};
 use crate::error::{Error, Result};
 use crate::number::Column;
 use ::parquet::basic::Type as Physical;
@@ -58,6 +58,13 @@ impl ColumnFilters {
             .collect();
         let index = choose_any(&candidates, wanted)?;
         let column = Arc::clone(&columns[index]);
+        let is_integer = matches!(column.physical_type(), Physical::INT32 | Physical::INT64);
+        if is_decimal(&column) && !(is_integer && column.type_scale() == 0) {
+            let name = &candidates[index].name;
+            return Err(Refused::Column(format!(
+                "column \"{name}\" has decimals, which are not asked"
+            )));
+        }
         let filter = |chunk: Option<&ColumnChunkMetaData>| {
             let chunk = chunk.ok_or_else(|| invalid("a row group lacks the column"))?;
             filter_of(&bytes, chunk)

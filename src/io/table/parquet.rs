@@ -163,9 +163,13 @@ fn candidate(column: &ColumnDescriptor) -> Candidate {
     };
     let other = signedness(column).is_none().then(kind);
     let is_bytes = column.max_rep_level() == 0 && column.physical_type() == Type::BYTE_ARRAY;
-    let is_number = matches!(column.logical_type_ref(), Some(LogicalType::Decimal(_)))
-        || column.converted_type() == ConvertedType::DECIMAL;
-    Candidate { name: column.path().string(), other, is_text: is_bytes && !is_number }
+    Candidate { name: column.path().string(), other, is_text: is_bytes && !is_decimal(column) }
+}
+
+/// Whether a column has decimals, whose stored form is another than their text.
+pub(super) fn is_decimal(column: &ColumnDescriptor) -> bool {
+    matches!(column.logical_type_ref(), Some(LogicalType::Decimal(_)))
+        || column.converted_type() == ConvertedType::DECIMAL
 }
 
 /// The metadata at the end of a file.

@@ -199,7 +199,12 @@ fn come_to_front() -> io::Result<()> {
     // SAFETY: `lost` has the signature that SA_SIGINFO asks for.
     #[expect(unsafe_code, reason = "no safe way to see a signal's address")]
     let refused = unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) };
-    if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if refused == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    FRONTS.fetch_sub(1, Ordering::AcqRel); // the handler is not in force
+    Err(error)
 }
 
 /// Handles the signal, on the thread that read.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,7 @@ impl Machine {
         let reservable = rustix::process::getrlimit(rustix::process::Resource::As).current;
         let reservable = reservable.unwrap_or(u64::MAX);
         let memory_bytes = group.map_or(total, |(limit, _)| limit.min(total)).min(reservable);
-        let free = group.map_or(available, |(limit, used)| limit.saturating_sub(used));
+        let free = group.map_or(available, |(_, free)| free);
         let reservable = reservable.saturating_sub(reserved_bytes());
         // With many processors and a small limit, not each gets a thread.
         let for_threads = (threads as u64).saturating_mul(ARENA_BYTES).min(reservable / 2);
@@ -95,30 +95,36 @@ fn physical_bytes() -> Option<u64> {
     pages.checked_mul(rustix::param::page_size() as u64)
 }
 
-/// The smallest memory limit between this process's control group and the root, and the used memory
-/// there that cannot be reclaimed.
+/// The smallest memory limit between this process's control group and the root, and the smallest
+/// memory that is free within any of these limits. They may be of different groups.
 fn control_group() -> Option<(u64, u64)> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    groups.lines().filter_map(group_limit).min()
+    groups.lines().filter_map(|line| group_limit(line, Path::new("/sys/fs/cgroup"))).reduce(smaller)
 }
 
-fn group_limit(line: &str) -> Option<(u64, u64)> {
+/// The smaller limit, and the smaller free memory.
+fn smaller(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+    (one.0.min(other.0), one.1.min(other.1))
+}
+
+/// The same for one line of `/proc/self/cgroup`. The groups are folders of `mounted`.
+fn group_limit(line: &str, mounted: &Path) -> Option<(u64, u64)> {
     let mut fields = line.splitn(3, ':').skip(1);
     let (controllers, path) = (fields.next()?, fields.next()?);
     let (root, limit, used) = match controllers {
-        "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
+        "" => (mounted.to_path_buf(), "memory.max", "memory.current"),
         _ if controllers.split(',').any(|name| name == "memory") => {
-            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
+            (mounted.join("memory"), "memory.limit_in_bytes", "memory.usage_in_bytes")
         }
         _ => return None,
     };
     // In a container the path may not exist: then the root is the group.
-    let mut folder = PathBuf::from(root).join(path.trim_start_matches('/'));
+    let mut folder = root.join(path.trim_start_matches('/'));
     let number = |folder: &Path, file: &str| -> Option<u64> {
         fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok()
     };
     let mut tightest: Option<(u64, u64)> = None;
-    while folder.starts_with(root) {
+    while folder.starts_with(&root) {
         if let Some(bytes) = number(&folder, limit) {
             let cached = fs::read_to_string(folder.join("memory.stat"))
                 .ok()
@@ -126,9 +132,8 @@ fn group_limit(line: &str) -> Option<(u64, u64)> {
                 .unwrap_or(0);
             // If the system does not tell how much is used, assume all.
             let in_use = number(&folder, used).unwrap_or(bytes).saturating_sub(cached);
-            if tightest.is_none_or(|(other, _)| bytes < other) {
-                tightest = Some((bytes, in_use));
-            }
+            let here = (bytes, bytes.saturating_sub(in_use));
+            tightest = Some(tightest.map_or(here, |before| smaller(before, here)));
         }
         if !folder.pop() {
             break;
@@ -179,6 +184,25 @@ mod tests {
             let peak = peak.unwrap();
             assert!(peak > 100_000 && peak < 1 << 40, "{peak}");
         }
+    }
+
+    #[test]
+    fn free_memory_is_that_of_the_group_with_the_least() {
+        let folder = tempfile::tempdir().unwrap();
+        let child = folder.path().join("parent/child");
+        fs::create_dir_all(&child).unwrap();
+        let write = |folder: &Path, limit: &str, used: &str, inactive: &str| {
+            fs::write(folder.join("memory.max"), limit).unwrap();
+            fs::write(folder.join("memory.current"), used).unwrap();
+            fs::write(folder.join("memory.stat"), format!("inactive_file {inactive}\n")).unwrap();
+        };
+        write(&child, "8000\n", "0\n", "0");
+        write(child.parent().unwrap(), "10000\n", "9900\n", "50");
+        write(folder.path(), "max\n", "20000\n", "0");
+        assert_eq!(group_limit("0::/parent/child", folder.path()), Some((8000, 150)));
+        assert_eq!(group_limit("0::/parent/gone", folder.path()), Some((10000, 150)));
+        assert_eq!(group_limit("0::/", folder.path()), None);
+        assert_eq!(group_limit("3:cpu:/parent", folder.path()), None);
     }
 
     #[test]

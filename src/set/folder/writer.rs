@@ -265,7 +265,7 @@ fn check_replaceable(path: &Path) -> Result<()> {
         let name = name.to_string_lossy();
         names += 1;
         let is_ours = if name == MANIFEST {
-            has_manifest = manifest_of(path).is_some_and(|bytes| Manifest::read(&bytes).is_ok());
+            has_manifest = manifest_of(path)?.is_some_and(|bytes| Manifest::read(&bytes).is_ok());
             has_manifest
         } else {
             Part::is_name(&name) && entry.path().is_file()
@@ -282,9 +282,12 @@ fn check_replaceable(path: &Path) -> Result<()> {
 }
 
 /// The bytes of the manifest of a folder, if it has such a file.
-fn manifest_of(folder: &Path) -> Option<Vec<u8>> {
+fn manifest_of(folder: &Path) -> Result<Option<Vec<u8>>> {
     let path = folder.join(MANIFEST);
-    if path.is_file() { fs::read(path).ok() } else { None }
+    if !path.is_file() {
+        return Ok(None);
+    }
+    fs::read(&path).map(Some).map_err(Error::io("read", path))
 }
 
 /// The folder whose manifest names the part at `path`, if `path` is a part.
@@ -294,7 +297,7 @@ pub(in crate::set) fn folder_of_part(path: &Path) -> Result<Option<PathBuf>> {
     else {
         return Ok(None);
     };
-    let Some(bytes) = manifest_of(folder) else { return Ok(None) };
+    let Some(bytes) = manifest_of(folder)? else { return Ok(None) };
     let manifest = Manifest::read(&bytes).map_err(|fault| fault.of(folder))?;
     Ok(manifest.parts.iter().any(|part| part.name == name).then(|| folder.to_path_buf()))
 }

@@ -641,7 +641,8 @@ impl<'a> Ahead<'a> {
         containers.fill(None);
         self.go_to(first_key)?;
         while let Some(number) = self.number(first_key, containers.len())? {
-            containers[number] = self.cursor.lent().ok();
+            let lent = self.cursor.lent();
+            containers[number] = Some(lent.map_err(|_| Damage::of("a container was made"))?);
             self.ahead = self.cursor.advance()?;
         }
         Ok(())

@@ -142,7 +142,11 @@ pub(in crate::sort) fn divide(
     }
     let (chunk_words, stage_bytes) = chunk_and_stage(pool_share, partitioning.count);
     let tables = (stage_bytes as u64 + PARTITION_OVERHEAD) * threads * partitioning.count as u64;
-    let pool = if tuning.pool_bytes.is_some() { pool } else { pool.checked_sub(tables)? };
+    let exact_bitmap_bytes = if bitmap { partitioning.bitmap_bytes() } else { 0 };
+    let pool = match tuning.pool_bytes {
+        Some(_) => pool,
+        None => (pool + bitmap_bytes).checked_sub(exact_bitmap_bytes)?.checked_sub(tables)?,
+    };
     let mut layout = Layout {
         threads: wishes.threads,
         partitioning,
@@ -154,7 +158,7 @@ pub(in crate::sort) fn divide(
         chunk_words,
         stage_bytes,
         pool_bytes: pool,
-        bitmap_bytes,
+        bitmap_bytes: exact_bitmap_bytes,
         beside: wishes.beside,
         overhead_bytes: overhead_bytes + tables,
         cut_values: tuning.cut_values.unwrap_or(MIN_CUT),

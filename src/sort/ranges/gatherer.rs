@@ -171,7 +171,7 @@ impl Gatherer {
             spilled = whole;
         }
         self.spilled = Some(spilled);
-        failed.map_err(Error::io("write", &self.spool.folder))
+        failed.map_err(self.spool.label().failed())
     }
 
     fn spill(&mut self, spilled: &mut Spilled) -> io::Result<()> {
