@@ -1,7 +1,7 @@
 //! Lines with their numbers in temporary files, cut by hash into parts.
 //!
-//! Record: the number of the line (8 bytes), its length (4), its bytes. Numbers
-//! ascend in every file.
+//! Record: the number of the line (8 bytes), its length (4), its bytes. Where
+//! files are [merged](merge), the numbers in each ascend.
 
 use super::exact::not_compared;
 use crate::error::{Error, Result};

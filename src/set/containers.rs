@@ -14,7 +14,7 @@
 //! A container takes 10 bytes beside its values if it and its neighbours have few values; else 40 bytes beside its array, bitmap or runs.
 
 use super::block::{Block, MAX_FEW, MAX_KEYS};
-use super::container::{Container, Op, Owned, Scratch, intersection_len, intersects};
+use super::container::{Container, Op, Owned, Scratch, intersection_len, intersects, split};
 use super::view::find_key;
 use std::ops::{Range, RangeInclusive};
 
@@ -38,11 +38,6 @@ pub(crate) struct Containers {
 pub(crate) struct Slot {
     block: usize,
     index: usize,
-}
-
-fn split(value: u64) -> (u64, u16) {
-    #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
-    (value >> 16, value as u16)
 }
 
 impl Containers {

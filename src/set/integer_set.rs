@@ -1,6 +1,6 @@
 //! Sets in memory.
 
-use super::container::{self, Container, Op, Scratch};
+use super::container::{self, Container, Op, Scratch, split};
 use super::containers::Containers;
 use super::count::proportion;
 use super::format::SetFormat;
@@ -53,11 +53,6 @@ impl AsSet for IntegerSet {
     fn as_set(&self) -> Operand<'_> {
         Operand::named(self.view(), "a set in memory")
     }
-}
-
-fn split(value: u64) -> (u64, u16) {
-    #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
-    (value >> 16, value as u16)
 }
 
 impl IntegerSet {

@@ -145,3 +145,40 @@ fn filter_of(bytes: &FileBytes, chunk: &ColumnChunkMetaData) -> io::Result<Optio
     }
     Ok(Some(Sbbf::new(&bytes.at(offset + header_bytes, len as u64)?)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::parquet::data_type::Int32Type;
+    use ::parquet::file::properties::WriterProperties;
+    use ::parquet::file::writer::SerializedFileWriter;
+    use ::parquet::schema::parser::parse_message_type;
+
+    /// A file with the number 1200 in a column of this type, and its filter.
+    fn filters_of(column: &str) -> Result<ColumnFilters> {
+        let schema = parse_message_type(&format!("message rows {{ required int32 v{column}; }}"));
+        let wanted = WriterProperties::builder().set_bloom_filter_enabled(true).build();
+        let file = tempfile::tempfile().unwrap();
+        let out = file.try_clone().unwrap();
+        let mut writer =
+            SerializedFileWriter::new(out, Arc::new(schema.unwrap()), Arc::new(wanted)).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut values = group.next_column().unwrap().unwrap();
+        values.typed::<Int32Type>().write_batch(&[1200], None, None).unwrap();
+        values.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        ColumnFilters::open(file, "rows", None)
+    }
+
+    #[test]
+    fn decimals_are_asked_only_if_their_text_is_what_is_stored() {
+        for whole in ["", " (DECIMAL(9,0))"] {
+            let filter = filters_of(whole).unwrap();
+            assert!(filter.contains(&filter.key(b"1200").unwrap()));
+            assert!(!filter.contains(&filter.key(b"12").unwrap()));
+        }
+        let Err(refused) = filters_of(" (DECIMAL(9,2))") else { panic!("it was opened") };
+        assert!(refused.to_string().contains("has decimals, which are not asked"), "{refused}");
+    }
+}

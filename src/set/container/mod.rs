@@ -34,6 +34,17 @@ pub(crate) const SPAN: u32 = 1 << 16;
 /// The words of a bitmap container.
 pub(crate) type BitmapWords = [[u8; 8]; WORDS];
 
+/// The key of the container that has a value, and the value's low part.
+pub(crate) fn split(value: u64) -> (u64, u16) {
+    #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
+    (value >> 16, value as u16)
+}
+
+/// The value with this key and low part.
+pub(crate) fn join(key: u64, low: u16) -> u64 {
+    key << 16 | u64::from(low)
+}
+
 /// The low 16 bits of the values of one aligned range of 2^16.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Container<'a> {

@@ -91,7 +91,7 @@ impl<'a> Cursor<'a> {
         Self { shape, next: 0, met: None, slot: Slot::default(), bucket: None, here }
     }
 
-    /// The key of the last container.
+    /// The key of the last container; of a treemap an upper bound of it.
     pub(crate) fn last_key(&self) -> Option<u64> {
         match self.shape {
             Shape::Memory(containers) => containers.last_key(),

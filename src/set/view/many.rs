@@ -8,12 +8,12 @@
 //! questions. If these are very many, each piece becomes a bitmap first.
 
 use super::lookup::Lookup;
-use super::search::{difference, split};
+use super::search::difference;
 use super::{Cursor, Damage, FolderView, RUN_BYTES, SetView, Shape, SparseView, Walk};
 use crate::kernel::packed;
 use crate::kernel::stages::{Miscounted, Stages};
 use crate::kernel::sys::Pages;
-use crate::set::container::{self, Container, Op};
+use crate::set::container::{self, Container, Op, split};
 use std::fmt;
 use std::mem;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Questions to one set.
 
 use super::cursor::Keyed;
-use super::search::{difference, ends_of, join, last_up_to, split, sum};
+use super::search::{difference, ends_of, last_up_to, sum};
 use super::{Damage, RoaringView, SetView, Shape};
-use crate::set::container::Container;
+use crate::set::container::{Container, join, split};
 use std::ops::RangeBounds;
 
 /// Some sets answer by ranks, and a folder by its parts. Nothing asks them for a container.

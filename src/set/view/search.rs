@@ -5,16 +5,6 @@ use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use std::ops::{Bound, RangeBounds};
 
-/// The high and the low part of a value.
-pub(super) fn split(value: u64) -> (u64, u16) {
-    #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
-    (value >> 16, value as u16)
-}
-
-pub(super) fn join(key: u64, low: u16) -> u64 {
-    key << 16 | u64::from(low)
-}
-
 /// Adds numbers of values from a file, which may be damaged.
 pub(super) fn sum(before: u64, more: u64) -> Result<u64, Damage> {
     before.checked_add(more).ok_or(Damage::of("there are more values than numbers below 2^64"))

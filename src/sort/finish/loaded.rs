@@ -111,7 +111,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         let mut tables: Vec<Counted> = Vec::new();
         let mut table_room = self.layout.threads * self.layout.scratch_bytes / 2;
         for (partition, &len) in lens.iter().enumerate() {
-            if len <= share || self.layout.threads == 1 || self.relief.was_used() {
+            if len <= share || self.layout.threads == 1 || self.relief.bitmap_was_used() {
                 tasks.push(Task::Partition(partition));
             } else if let Some(counted) = self.count(partition, len, table_room)? {
                 table_room -= 4 * counted.counts().len();
@@ -136,7 +136,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
     fn announce(&self, first: usize, tasks: &[Task], lens: &[u64]) {
         let Context { style, output, .. } = self.context;
         // The number of values in a bitmap is known only when its partition is finished.
-        if !style.selection.keeps_all() || self.relief.was_used() {
+        if !style.selection.keeps_all() || self.relief.bitmap_was_used() {
             return;
         }
         for (number, &task) in (first..).zip(tasks) {

@@ -42,7 +42,7 @@ pub(in crate::sort) struct Relief<'b> {
 
 impl<'b> Relief<'b> {
     /// Whether partitions were absorbed into the bitmap.
-    pub(in crate::sort) fn was_used(&self) -> bool {
+    pub(in crate::sort) fn bitmap_was_used(&self) -> bool {
         self.used.load(Ordering::Relaxed)
     }
 
@@ -59,7 +59,7 @@ impl<'b> Relief<'b> {
 
     /// A partition's segment, if the bitmap was used.
     pub(in crate::sort) fn used_segment(&self, number: usize) -> Option<&Mutex<&'b mut [u64]>> {
-        self.segments.as_ref().filter(|_| self.was_used())?.get(number)
+        self.segments.as_ref().filter(|_| self.bitmap_was_used())?.get(number)
     }
 }
 

@@ -102,8 +102,9 @@ const MAX_DENSE_PARTITIONS: u64 = 512;
 const DENSE_RANGE: u64 = 512;
 const MIN_CHUNK_BYTES: u64 = 1 << 10;
 const MAX_CHUNK_BYTES: u64 = 16 << 10;
-/// Smaller pieces of temporary files would make reading them back slow.
-const EXTENT_BYTES: u64 = 16 << 10;
+/// What a partition has of the pool, at least, if it may go to a temporary file: smaller pieces there
+/// would make reading them back slow.
+const SPILLED_BYTES: u64 = 16 << 10;
 /// All stages of a thread; they stay in the second-level cache. With stages of 16 entries, 100 M
 /// values of 32 bits take 0.35 s of processor time; with 64 entries, 0.25 s.
 const STAGES_BYTES: usize = 128 << 10;
@@ -206,7 +207,7 @@ fn partitions(facts: &Facts, pool_share: u64, spill: bool) -> usize {
     let wanted = 1 << wanted.max(1).ilog2();
     let mut most = wanted.min(pool_share / 4 / MIN_CHUNK_BYTES);
     if spill {
-        most = most.min(pool_share / EXTENT_BYTES);
+        most = most.min(pool_share / SPILLED_BYTES);
     }
     #[expect(clippy::cast_possible_truncation, reason = "at most 4096")]
     let most = most.min(MAX_PARTITIONS as u64) as usize;
