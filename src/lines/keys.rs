@@ -198,7 +198,7 @@ fn located(block: &Block) -> impl Fn(Error) -> Error {
 
 impl LineJob<'_> {
     fn lines(&self, paths: Vec<PathBuf>) -> LineInputs {
-        LineInputs::of_bytes(paths, self.rules.terminator, self.chunks.unpack_bytes)
+        LineInputs::of_bytes(paths, self.rules.terminator, self.chunks.share.unpack_bytes)
     }
 
     /// Hands blocks of the lines of `paths` to `work`, in any order, and the bytes that it wrote to
@@ -254,7 +254,7 @@ impl LineJob<'_> {
             }
             Ok(())
         };
-        let unpack_bytes = self.chunks.unpack_bytes;
+        let unpack_bytes = self.chunks.share.unpack_bytes;
         let lines = LineInputs::of_text(paths, Some(selector.clone()), unpack_bytes);
         self.chunks.run(&lines, || Ok(Vec::new()), work, |out, _| consume(out))
     }
@@ -326,7 +326,7 @@ impl LineJob<'_> {
         path: &Path,
         mut visit: impl FnMut(u64, u64, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        let lines = LineInputs::of_text(vec![path.into()], None, self.chunks.unpack_bytes);
+        let lines = LineInputs::of_text(vec![path.into()], None, self.chunks.share.unpack_bytes);
         let mut number = 0;
         self.chunks.each(&lines, |block| {
             let mut at = block.offset;

@@ -23,7 +23,7 @@ impl Spooled {
         }
         let copy = TemporaryFile::create_in(folder)
             .map_err(Error::io("create a temporary file in", folder))?;
-        let mut buffer = vec![0; job.chunks.chunk_bytes];
+        let mut buffer = vec![0; job.chunks.share.chunk_bytes];
         loop {
             Error::if_cancelled(job.chunks.progress)?;
             let read = match input.read(&mut buffer) {

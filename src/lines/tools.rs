@@ -15,15 +15,9 @@ use crate::number::{Column, Notation, Selector};
 use crate::progress::Progress;
 use crate::set::AsSet;
 use crate::size::ByteSize;
-use crate::sort::plan::budget::{Budget, LineShare};
+use crate::sort::plan::budget::Budget;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Lines that threads read within their share of the memory.
-pub(super) fn chunk_job(share: LineShare, progress: &Progress) -> ChunkJob<'_> {
-    let LineShare { threads, chunk_bytes, unpack_bytes, line_bytes } = share;
-    ChunkJob { threads, chunk_bytes, unpack_bytes, line_bytes, progress }
-}
 
 /// Which lines [`LineTools::filter`] and [`LineTools::filter_by_set`] copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -407,7 +401,8 @@ impl LineTools {
 
     /// How lines are read within the limits.
     pub(crate) fn job(&self) -> LineJob<'_> {
-        let chunks = chunk_job(self.memory.key_lines(self.threads), &self.progress);
+        let share = self.memory.key_lines(self.threads);
+        let chunks = ChunkJob { share, progress: &self.progress };
         LineJob { rules: self.rules, chunks }
     }
 

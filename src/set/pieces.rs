@@ -2,7 +2,7 @@
 
 use super::operand::Operand;
 use crate::error::{Error, Result};
-use crate::set::container::{self, Container, Owned, Scratch};
+use crate::set::container::{self, Container, KEY_DISORDER, Owned, Scratch};
 use crate::set::view::{Cursor, Damage};
 
 /// The largest key of a container.
@@ -97,7 +97,7 @@ impl<'a> Leaf<'a> {
             let sought = self.cursor.seek(from).and_then(|()| self.cursor.advance());
             self.ahead = sought.map_err(|damage| self.set.damaged(damage))?;
             if self.ahead.is_some_and(|key| key < from) {
-                let what = "the keys of the containers do not ascend";
+                let what = KEY_DISORDER;
                 return Err(self.set.damaged(Damage::of(what)));
             }
         }

@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::io::read::{SetPiece, SetSource};
 use crate::set::AsSet;
+use crate::set::container::KEY_DISORDER;
 use crate::set::view::{Damage, Selection, SetView};
 
 /// A set that a sort reads.
@@ -58,7 +59,7 @@ fn piece_of(set: SetView<'_>, from: u64, most: usize) -> Result<Option<SetPiece>
     let passed = if begins_container { cursor.pass(most as u64)? } else { 0 };
     if passed > 0 {
         let last = match cursor.next()? {
-            Some((next, _)) if next <= key => return Err(Damage::of(DISORDER)),
+            Some((next, _)) if next <= key => return Err(Damage::of(KEY_DISORDER)),
             Some((next, _)) => (next << 16) - 1,
             None => u64::MAX,
         };
@@ -69,7 +70,7 @@ fn piece_of(set: SetView<'_>, from: u64, most: usize) -> Result<Option<SetPiece>
     cursor.seek(key)?;
     let container = match cursor.next_sound()? {
         Some((found, container)) if found == key => container,
-        _ => return Err(Damage::of(DISORDER)),
+        _ => return Err(Damage::of(KEY_DISORDER)),
     };
     #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
     let before = container.rank(first as u16).saturating_sub(1);
@@ -106,7 +107,6 @@ fn read_piece(set: SetView<'_>, piece: &SetPiece, values: &mut Vec<u64>) -> Resu
     if values.len() == end { Ok(()) } else { Err(Damage::of(MISCOUNTED)) }
 }
 
-const DISORDER: &str = "the keys of the containers do not ascend";
 const MISCOUNTED: &str = "the number of values is not that of the set";
 
 #[cfg(test)]

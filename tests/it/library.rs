@@ -319,3 +319,26 @@ fn a_panic_of_the_caller_ends_all_threads() {
     assert!(std::panic::catch_unwind(run).is_err());
     assert_eq!(before, 3);
 }
+
+/// Gives lines, and then panics.
+struct Panicking(u64);
+
+impl Read for Panicking {
+    fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
+        assert!(self.0 > 0, "planned");
+        self.0 -= 1;
+        let line = b"1234567\n";
+        let len = room.len() / line.len() * line.len();
+        room[..len].chunks_exact_mut(line.len()).for_each(|place| place.copy_from_slice(line));
+        Ok(len)
+    }
+}
+
+#[test]
+fn a_panic_of_a_reader_ends_all_threads() {
+    for reads in [0, 1, 10, 100] {
+        let sort = Sort::new().threads(4).reader("mine", Panicking(reads));
+        let run = std::panic::AssertUnwindSafe(|| sort.into_set());
+        assert!(std::panic::catch_unwind(run).is_err(), "after {reads} reads");
+    }
+}

@@ -10,16 +10,22 @@ use crate::kernel::in_threads;
 use crate::progress::{Phase, Progress};
 use std::sync::{Mutex, PoisonError};
 
-/// How blocks of lines are read.
-#[derive(Clone, Copy)]
-pub(crate) struct ChunkJob<'a> {
+/// How lines are read by threads that share the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LineShare {
     pub(crate) threads: usize,
     /// Bytes of lines that a thread takes at a time.
     pub(crate) chunk_bytes: usize,
-    /// Memory to unpack a file in.
+    /// Memory for unpacking a file.
     pub(crate) unpack_bytes: u64,
-    /// Longest line; at least a MiB is taken.
+    /// Bytes of the longest line; at least a MiB is taken.
     pub(crate) line_bytes: usize,
+}
+
+/// Reads lines block by block.
+#[derive(Clone, Copy)]
+pub(crate) struct ChunkJob<'a> {
+    pub(crate) share: LineShare,
     pub(crate) progress: &'a Progress,
 }
 
@@ -29,8 +35,8 @@ impl ChunkJob<'_> {
         Self: 'l,
     {
         self.progress.enter(Phase::Load, lines.known_bytes().unwrap_or(0));
-        let rule = lines.rule(self.chunk_bytes, self.line_bytes);
-        Claims::of_lines(lines, rule, self.threads, self.progress)
+        let rule = lines.rule(self.share.chunk_bytes, self.share.line_bytes);
+        Claims::of_lines(lines, rule, self.share.threads, self.progress)
     }
 
     /// Claims the next lines.
@@ -88,7 +94,7 @@ impl ChunkJob<'_> {
             }
             done
         };
-        in_threads(self.threads, thread).into_iter().collect()
+        in_threads(self.share.threads, thread).into_iter().collect()
     }
 
     /// Hands the lines to `visit`, block by block, in the calling thread.

@@ -30,7 +30,7 @@ mod unchanged;
 mod values;
 
 pub(crate) use block::{Block, BlockFormat};
-pub(crate) use chunks::ChunkJob;
+pub(crate) use chunks::{ChunkJob, LineShare};
 pub(crate) use keyed::{KeyColumn, RowNumbers};
 pub(crate) use ledger::{Invalid, Ledger, Tally, WAITING_BYTES};
 pub(crate) use lines::{LineInputs, may_unpack};

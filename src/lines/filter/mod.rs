@@ -6,7 +6,7 @@
 mod lines;
 mod screening;
 
-use super::tools::{LineTools, chunk_job};
+use super::tools::LineTools;
 use crate::error::Result;
 use crate::io::read::{Block, ChunkJob, LineInputs};
 use crate::kernel::Level;
@@ -77,7 +77,7 @@ impl<'a> Filter<'a> {
         let is_screened = matches!(answer, LineAnswer::Copy { .. });
         let screen_bytes = if is_screened { set.ask(Screen::best_bytes)? } else { 0 };
         let (share, screen_bytes) = tools.memory.set_lines(tools.threads, screen_bytes);
-        let chunks = chunk_job(share, &tools.progress);
+        let chunks = ChunkJob { share, progress: &tools.progress };
         let (notation, skip_invalid) = (tools.notation, tools.skip_invalid);
         let column = tools.selector()?.map(|column| Selector { notation, ..column });
         Ok(Self { set, answer, column, notation, skip_invalid, screen_bytes, chunks })
@@ -89,10 +89,11 @@ impl<'a> Filter<'a> {
         paths: Vec<PathBuf>,
         mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
     ) -> Result<Answered> {
-        let unpack_bytes = self.chunks.unpack_bytes;
+        let unpack_bytes = self.chunks.share.unpack_bytes;
         let inputs = LineInputs::of_text(paths, self.column.clone(), unpack_bytes);
         let (known_bytes, view) = (inputs.known_bytes(), self.set.view());
-        let screening = Screening::new(view, known_bytes, self.screen_bytes, self.chunks.threads);
+        let screening =
+            Screening::new(view, known_bytes, self.screen_bytes, self.chunks.share.threads);
         let new = || {
             let prober = self.set.ask(Prober::new)?;
             Ok(Lines::new(prober, self.notation, self.skip_invalid))

@@ -34,6 +34,9 @@ pub(crate) const SPAN: u32 = 1 << 16;
 /// The words of a bitmap container.
 pub(crate) type BitmapWords = [[u8; 8]; WORDS];
 
+/// The error text for containers in a wrong order.
+pub(crate) const KEY_DISORDER: &str = "the keys of the containers do not ascend";
+
 /// The key of the container that has a value, and the value's low part.
 pub(crate) fn split(value: u64) -> (u64, u16) {
     #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]

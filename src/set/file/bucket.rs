@@ -4,7 +4,7 @@
 
 use crate::error::Error;
 use crate::io::write::Spooled;
-use crate::set::container::{Container, MAX_ARRAY, Scratch, plain_bytes};
+use crate::set::container::{Container, KEY_DISORDER, MAX_ARRAY, Scratch, plain_bytes};
 use crate::set::view::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
@@ -158,7 +158,7 @@ impl<B: Write> BucketEncoder<B> {
     pub(crate) fn push(&mut self, key: u16, container: Container<'_>, len: u32) -> io::Result<()> {
         in_order(container)?;
         if self.heads.last().is_some_and(|head| head.key >= key) {
-            return Err(out_of_order("the keys of the containers do not ascend"));
+            return Err(out_of_order(KEY_DISORDER));
         }
         let last_rank = len.checked_sub(1).and_then(|rank| u16::try_from(rank).ok());
         let last_rank =

@@ -2,7 +2,7 @@
 
 use super::bucket::{BucketEncoder, container_bytes, head_bytes, out_of_order};
 use crate::io::write::{Deferred, Spool, Spooled};
-use crate::set::container::{Container, SPAN};
+use crate::set::container::{Container, KEY_DISORDER, SPAN};
 use crate::set::view::{Bucket, ENTRY_BYTES};
 use std::io::{self, Write};
 
@@ -179,7 +179,7 @@ impl<W: Write> PortableWriter<W> {
         let (high, low) = ((key >> 16) as u32, key as u16);
         if high != self.high {
             if high < self.high {
-                return Err(out_of_order("the keys of the containers do not ascend"));
+                return Err(out_of_order(KEY_DISORDER));
             }
             self.end_bucket()?;
             self.high = high;

@@ -12,7 +12,7 @@ use crate::io::page::{HEADER_BYTES, Section};
 use crate::io::write::{Deferred, FileLabel, Spool, append_checksums};
 use crate::kernel::Level;
 use crate::kernel::low_halves::low_halves;
-use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, SPAN, Scratch};
+use crate::set::container::{BITMAP_BYTES, Container, KEY_DISORDER, MAX_ARRAY, SPAN, Scratch};
 use crate::set::format::SetFormat;
 use crate::set::ranges::{RunSource, push_runs};
 use crate::set::sparse::GROUP_VALUES;
@@ -423,7 +423,7 @@ impl Dense<'_> {
         in_order(container)?;
         let keys = self.keys.clone().unwrap_or(key..key);
         if key < keys.end {
-            return Err(out_of_order("the keys of the containers do not ascend"));
+            return Err(out_of_order(KEY_DISORDER));
         }
         if key - keys.start >= MAX_PIECES {
             let what = "a plain bitmap of so wide a range of values would have more than 128 GiB";

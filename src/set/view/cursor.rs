@@ -6,7 +6,7 @@ use super::search::{difference, sum};
 use super::walk::Walk;
 use super::{Damage, FolderView, Shape};
 use crate::kernel::steps;
-use crate::set::container::{Container, Scratch};
+use crate::set::container::{Container, KEY_DISORDER, Scratch};
 use crate::set::containers::Slot;
 
 /// Walks over the containers of a set.
@@ -239,7 +239,7 @@ impl<'a> Cursor<'a> {
         if let Some(key) = found
             && self.met.replace(key) >= Some(key)
         {
-            return Err(Damage::of("the keys of the containers do not ascend"));
+            return Err(Damage::of(KEY_DISORDER));
         }
         Ok(found)
     }

@@ -13,7 +13,7 @@ use super::{Cursor, Damage, FolderView, RUN_BYTES, SetView, Shape, SparseView, W
 use crate::kernel::packed;
 use crate::kernel::stages::{Miscounted, Stages};
 use crate::kernel::sys::Pages;
-use crate::set::container::{self, Container, Op, split};
+use crate::set::container::{self, Container, KEY_DISORDER, Op, split};
 use std::fmt;
 use std::mem;
 use std::sync::Arc;
@@ -627,7 +627,7 @@ impl<'a> Ahead<'a> {
     fn number(&self, first_key: u64, count: usize) -> Result<Option<usize>, Damage> {
         let Some(key) = self.ahead else { return Ok(None) };
         let Some(number) = key.checked_sub(first_key) else {
-            return Err(Damage::of("the keys of the containers do not ascend"));
+            return Err(Damage::of(KEY_DISORDER));
         };
         Ok(usize::try_from(number).ok().filter(|&number| number < count))
     }

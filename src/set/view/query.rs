@@ -3,7 +3,7 @@
 use super::cursor::Keyed;
 use super::search::{difference, ends_of, last_up_to, sum};
 use super::{Damage, RoaringView, SetView, Shape};
-use crate::set::container::{Container, join, split};
+use crate::set::container::{Container, KEY_DISORDER, join, split};
 use std::ops::RangeBounds;
 
 /// Some sets answer by ranks, and a folder by its parts. Nothing asks them for a container.
@@ -96,9 +96,7 @@ impl<'a> SetView<'a> {
             }
         };
         match found {
-            Some((found, _)) if found > key => {
-                Err(Damage { offset: 0, what: "the keys of the containers do not ascend" })
-            }
+            Some((found, _)) if found > key => Err(Damage { offset: 0, what: KEY_DISORDER }),
             found => Ok(found),
         }
     }

@@ -7,7 +7,7 @@
 
 use super::Damage;
 use super::search::find_key;
-use crate::set::container::{Container, MAX_ARRAY, plain_bytes};
+use crate::set::container::{Container, KEY_DISORDER, MAX_ARRAY, plain_bytes};
 
 /// Cookie of a bitmap without runs; the number of containers follows.
 pub(crate) const NO_RUNS_COOKIE: u32 = 12_346;
@@ -117,7 +117,7 @@ impl<'a> RoaringView<'a> {
         for index in 0..self.len() {
             if index > 0 && self.key(index - 1) >= self.key(index) {
                 let offset = self.body - self.offsets.len() * 4 - 4 * (self.len() - index);
-                return Err(self.damage(offset, "the keys of the containers do not ascend"));
+                return Err(self.damage(offset, KEY_DISORDER));
             }
             let offset = if self.offsets.is_empty() { end } else { self.offset(index) };
             if offset != end && !(skipped && offset > end) {

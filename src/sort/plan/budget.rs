@@ -29,7 +29,7 @@
 //! times [`INDEX_TABLE_BYTES`].
 
 use crate::error::{Error, Result};
-use crate::io::read::{BlockFormat, WAITING_BYTES};
+use crate::io::read::{BlockFormat, LineShare, WAITING_BYTES};
 use crate::io::write::Spool;
 use crate::kernel::sys::Machine;
 use crate::number::MAX_RECORD_BYTES;
@@ -69,18 +69,6 @@ const OWN_BYTES: u64 = 8 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
     bytes: u64,
-}
-
-/// How lines are read by threads that share the memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LineShare {
-    pub(crate) threads: usize,
-    /// Bytes of lines that a thread takes at a time.
-    pub(crate) chunk_bytes: usize,
-    /// Memory for unpacking a file.
-    pub(crate) unpack_bytes: u64,
-    /// Bytes of the longest line.
-    pub(crate) line_bytes: usize,
 }
 
 /// How a thread reads ranges.
