@@ -84,6 +84,12 @@ pub fn is_bloom_file(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
+/// Whether the regular file at `path` is a `.bloom` file. False if it cannot be read.
+#[cfg(feature = "cli")]
+pub(crate) fn is_filter_file(path: &Path) -> bool {
+    super::header::FORMAT.begins(path)
+}
+
 /// Opens a mapped `.bloom` file and checks its header.
 pub(super) fn open(file: Map, path: &Path) -> Result<AnyFilter<Opened>> {
     let header = Header::read(&file).map_err(damaged(path))?;

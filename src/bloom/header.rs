@@ -10,7 +10,8 @@ use crate::io::page::{Damage, Format};
 
 /// The first bytes of every `.bloom` file.
 pub(super) const MAGIC: [u8; 8] = *b"\x89BLM\x0D\x0A\x1A\x0A";
-const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .bloom file" };
+pub(super) const FORMAT: Format =
+    Format { magic: MAGIC, version: 1, refusal: "this is no .bloom file" };
 const NAME_BYTES: usize = 16;
 const HEADER_LEN: u64 = HEADER_BYTES as u64;
 

@@ -74,6 +74,8 @@ pub(crate) use build_error::check_rate;
 pub use builder::Builder;
 pub use design::{Blocked, Counting, Design, Plain, Spec, Standard};
 pub use file::is_bloom_file;
+#[cfg(feature = "cli")]
+pub(crate) use file::is_filter_file;
 pub use filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, Filter, Goal};
 pub use filter_file::{FilterFile, FilterKind};
 pub use key::Key;

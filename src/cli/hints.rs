@@ -1,7 +1,8 @@
 //! Gives a hint for an error: what the user can do next. Errors state facts; only this file names
 //! flags and commands.
 
-use super::names::{is_filter_file, is_set_file};
+use super::names::is_set_file;
+use crate::bloom::is_filter_file;
 use crate::error::{DataChange, Error, FolderFault};
 use crate::number::{Line, Malformed, Notation};
 use crate::set::foreign::ForeignFormat;
@@ -27,14 +28,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::LeftOut { .. } => "cargo install --path . --features columnar",
         Error::Unsorted { .. } => "sort it first, or leave out --merge",
         Error::NoSuchColumn { .. } => "give the column's number, or check --delimiter",
-        Error::ValueTooLarge { format: "ipv4" | "ipv4-ranges" | "cidr", .. } => {
-            "--as hex and --as decimal write all numbers"
-        }
-        Error::ValueTooLarge { format: "clickhouse-u32", .. } => "choose --to clickhouse-u64",
-        Error::ValueTooLarge { format, .. } if format.parse::<ForeignFormat>().is_ok() => {
-            "choose --to bits, roaring or another format of 64-bit sets"
-        }
-        Error::ValueTooLarge { .. } => "choose --to u64le, u64be or text",
+        Error::ValueTooLarge { format, .. } => wider_format(format),
         Error::MemoryLimitTooSmall { .. } => "raise --mem or lower --threads",
         Error::NoPlan { .. } => {
             "raise --mem, lower --threads, give a folder with more room with -T, or give files instead of pipes"
@@ -75,6 +69,18 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::Io { action, source, .. } => return io_hint(action, source),
         _ => return None,
     })
+}
+
+/// The hint for a value that a format cannot hold.
+fn wider_format(format: &str) -> &'static str {
+    match format {
+        "ipv4" | "ipv4-ranges" | "cidr" => "--as hex and --as decimal write all numbers",
+        "clickhouse-u32" => "choose --to clickhouse-u64",
+        _ if format.parse::<ForeignFormat>().is_ok() => {
+            "choose --to bits, roaring or another format of 64-bit sets"
+        }
+        _ => "choose --to u64le, u64be or text",
+    }
 }
 
 /// The hint for a `.bloom` file where a set or numbers are wanted.

@@ -1,15 +1,12 @@
 //! Rules for the names of files: an output does not get the name of something else, nor take the place
 //! of an input, and a set is not read as lines.
 
-use crate::bloom::is_bloom_file;
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
 use crate::io::write::is_same_file;
 use crate::set::keyed::{file_in_name, is_sets_file};
 use crate::set::{SetFile, SetFormat};
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Whether the name of a file is that of sets by key.
@@ -94,13 +91,6 @@ pub(super) fn no_sets_as_lines<'p>(files: impl IntoIterator<Item = &'p PathBuf>)
 /// Whether a file that is read as text is a set. False if it cannot be opened.
 pub(super) fn is_set_file(path: &Path) -> bool {
     !is_stdin(path) && matches!(SetFile::open_if_set(path), Ok(Some(_)))
-}
-
-/// Whether a regular file is a `.bloom` file. False if it cannot be read.
-pub(super) fn is_filter_file(path: &Path) -> bool {
-    let mut head = [0; 8];
-    let read = |mut file: File| file.read_exact(&mut head);
-    path.is_file() && File::open(path).and_then(read).is_ok() && is_bloom_file(&head)
 }
 
 /// Refuses an output that would take the place of an input, which cannot be made of it again.

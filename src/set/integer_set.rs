@@ -7,7 +7,6 @@ use super::format::SetFormat;
 use super::join::Joined;
 use super::operand::{AsSet, Operand};
 use super::plan::Plan;
-use super::ranges::MAX_VALUES;
 use super::sink::Written;
 use super::view::{Damage, SetView, Shape, ends_of};
 use crate::error::Result;
@@ -432,7 +431,7 @@ impl SetView<'_> {
     /// If the bytes are damaged, or it is a list of runs of more than 2^44 values.
     pub fn to_set(self) -> Result<IntegerSet, Damage> {
         let (mut set, mut scratch) = (IntegerSet::new(), Scratch::default());
-        if self.full_containers() > MAX_VALUES >> 16 {
+        if self.is_too_wide() {
             return Err(Damage::of("it has more than 2^44 values of ranges: too many for memory"));
         }
         let mut cursor = self.cursor();

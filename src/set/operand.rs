@@ -106,7 +106,7 @@ impl<'a> Operand<'a> {
 
     /// Refuses a set of ranges that cannot be taken apart.
     pub(crate) fn check_width(self) -> Result<()> {
-        if self.view.full_containers() <= MAX_VALUES >> 16 {
+        if !self.view.is_too_wide() {
             return Ok(());
         }
         let (first, last) = self.ask(|view| Ok((view.min()?, view.max()?)))?;

@@ -443,18 +443,13 @@ impl Iterator for IntoIter {
         if passed < self.front.len() {
             return self.front.nth(passed);
         }
-        let mut passed = passed - std::mem::take(&mut self.front).len();
-        if let Some((first, last)) = self.range.take() {
-            let mut values = self.set.range(first..=last);
-            let between = values.size_hint().0;
-            if let Some(value) = values.nth(passed) {
-                let behind = value.checked_add(1).filter(|&next| next <= last);
-                self.range = behind.map(|next| (next, last));
-                return Some(value);
-            }
-            passed -= between;
+        let passed = passed - std::mem::take(&mut self.front).len();
+        let Some((first, last)) = self.range.take() else { return self.back.nth(passed) };
+        if let Some(found) = self.set.range(first..=last).nth(passed) {
+            self.range = Some((found, last));
+            return self.next();
         }
-        self.back.nth(passed)
+        self.back.nth(passed - self.set.range(first..=last).count())
     }
 
     fn count(self) -> usize {
@@ -496,18 +491,13 @@ impl DoubleEndedIterator for IntoIter {
         if passed < self.back.len() {
             return self.back.nth_back(passed);
         }
-        let mut passed = passed - std::mem::take(&mut self.back).len();
-        if let Some((first, last)) = self.range.take() {
-            let mut values = self.set.range(first..=last);
-            let between = values.size_hint().0;
-            if let Some(value) = values.nth_back(passed) {
-                let before = value.checked_sub(1).filter(|&next| next >= first);
-                self.range = before.map(|next| (first, next));
-                return Some(value);
-            }
-            passed -= between;
+        let passed = passed - std::mem::take(&mut self.back).len();
+        let Some((first, last)) = self.range.take() else { return self.front.nth_back(passed) };
+        if let Some(found) = self.set.range(first..=last).nth_back(passed) {
+            self.range = Some((first, found));
+            return self.next_back();
         }
-        self.front.nth_back(passed)
+        self.front.nth_back(passed - self.set.range(first..=last).count())
     }
 }
 

@@ -97,8 +97,7 @@ impl<'a> Leaf<'a> {
             let sought = self.cursor.seek(from).and_then(|()| self.cursor.advance());
             self.ahead = sought.map_err(|damage| self.set.damaged(damage))?;
             if self.ahead.is_some_and(|key| key < from) {
-                let what = KEY_DISORDER;
-                return Err(self.set.damaged(Damage::of(what)));
+                return Err(self.set.damaged(Damage::of(KEY_DISORDER)));
             }
         }
         Ok(self.ahead)

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::set::container::{Container, SPAN, run};
 use crate::set::file::ValueSink;
+use crate::set::view::SetView;
 
 /// Runs in ascending order, no two of which overlap or touch.
 pub(crate) trait RunSource: Send {
@@ -63,6 +64,13 @@ pub(crate) const BATCH: usize = 1 << 10;
 pub(super) const MAX_VALUES: u64 = 1 << 44;
 /// Most containers of so many values.
 pub(super) const MAX_CONTAINERS: u64 = MAX_VALUES / SPAN as u64 + 1;
+
+impl SetView<'_> {
+    /// Whether it is a list of ranges of more than [`MAX_VALUES`] values.
+    pub(super) fn is_too_wide(self) -> bool {
+        self.full_containers() > MAX_VALUES >> 16
+    }
+}
 
 /// Makes containers of runs and hands them to a sink.
 pub(crate) fn push_runs(

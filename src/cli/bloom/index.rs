@@ -177,13 +177,13 @@ fn build(source: &Source, mut args: BuildArgs) -> Result<()> {
 
 /// Opens the index of a file, which is beside it unless its name is given.
 fn open(data: &Path, index: Option<&Path>) -> Result<BlockIndex> {
+    std::fs::metadata(data).map_err(Error::io("open", data))?;
     let beside = path_of(data);
-    if index.is_none() && data.exists() && !beside.exists() {
+    if index.is_none() && !beside.exists() {
         let (data, beside) = (data.display(), beside.display());
         let what = "has no index: bitset bloom index build makes one";
         return Err(Error::usage(format!("cannot open {beside}: {data} {what}")));
     }
-    std::fs::metadata(data).map_err(Error::io("open", data))?;
     BlockIndex::open(data, index.unwrap_or(&beside))
 }
 

@@ -8,6 +8,8 @@ pub(crate) use checksums::{BLOCK_LOG, blocks, verify_blocks, verify_checksums};
 
 use crate::error::Error;
 use byteorder::{ByteOrder, LittleEndian};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -99,6 +101,15 @@ impl Format {
         page.resize(CHECKSUM_AT, 0);
         page.extend(xxh3_64(&page).to_le_bytes());
         page.try_into().ok()
+    }
+
+    /// Whether the regular file at `path` begins as those of this format do. False if it cannot be
+    /// read.
+    pub(crate) fn begins(&self, path: &Path) -> bool {
+        let mut head = [0; 8];
+        path.is_file()
+            && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
+            && head == self.magic
     }
 
     /// The codes of a file's first page, and its fields.

@@ -22,8 +22,8 @@ impl Purpose {
         self != Self::Values
     }
 
-    /// Refuses what has no lines, or no binary numbers: a table, and a file in a format of this
-    /// crate.
+    /// Refuses a table where the reader wants lines. Where it wants binary numbers or lines of any
+    /// bytes, it also refuses files in the formats of this crate.
     pub(super) fn check_head(self, name: &str, head: &[u8], is_binary: bool) -> Result<()> {
         let is_own = (is_binary || self == Self::Bytes) && page::may_begin(head);
         let format = match self {

@@ -3,8 +3,6 @@
 
 use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks};
 use crate::set::file::Representation;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// The first bytes of every `.sets` file.
@@ -17,11 +15,7 @@ const END_BITS: u32 = 56;
 
 /// Whether the file at `path` begins as a `.sets` file does.
 pub(crate) fn is_sets_file(path: &Path) -> bool {
-    let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
-    let mut head = [0; MAGIC.len()];
-    is_file
-        && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
-        && head == MAGIC
+    FORMAT.begins(path)
 }
 
 /// The fields of the header.
