@@ -68,8 +68,9 @@ impl Containers {
     /// `get` finds nothing at the result.
     #[inline]
     pub(crate) fn advance(&self, mut slot: Slot, key: u64) -> Slot {
-        // Mostly it is one of the next keys.
-        for _ in 0..NEAR {
+        // Mostly it is one of the next keys, but not at the start.
+        let near = if slot == Slot::default() { 1 } else { NEAR };
+        for _ in 0..near {
             if self.key(slot).is_none_or(|next| next >= key) {
                 return slot;
             }

@@ -4,7 +4,7 @@ use super::by_part::ByPart;
 use super::by_rank::ByRank;
 use super::search::ends_of;
 use super::{Cursor, Damage, SetView, Shape};
-use crate::set::container::Container;
+use crate::set::container::{Container, join, split};
 use crate::set::containers::Slot;
 use std::fmt;
 use std::iter::FusedIterator;
@@ -46,8 +46,8 @@ struct ByContainer<'a> {
     /// The place of the back's container in a set in memory.
     place: Option<Slot>,
     ended: bool,
-    /// Whether the front has only the first wanted value of its container.
-    is_partial: bool,
+    /// The first wanted value of the front's container, if only that was looked up and given.
+    given: Option<u64>,
 }
 
 /// Decoded values of a container, or of neighbouring ones. Those from `next` up to `end` are still to
@@ -74,19 +74,6 @@ impl Decoded {
             self.next = lows.partition_point(|&low| self.base + u64::from(low) < first);
         }
         self.end_at(last);
-    }
-
-    /// Decodes only the first of the values from `first` to `last` of a container, which may have
-    /// smaller ones; gives whether there is one.
-    fn fill_one(&mut self, key: u64, container: Container<'_>, first: u64, last: u64) -> bool {
-        #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
-        let low = container.next(first as u16);
-        (self.base, self.last_key, self.is_some, self.next) = (key << 16, key, true, 0);
-        self.lows.clear();
-        self.lows.extend(low.map(u32::from));
-        self.end = self.lows.len();
-        self.end_at(last);
-        self.end > 0
     }
 
     /// Drops the values above `last`.
@@ -162,7 +149,7 @@ impl<'a> SetView<'a> {
             back,
             place: None,
             ended,
-            is_partial: false,
+            given: None,
         }))
     }
 }
@@ -182,7 +169,7 @@ impl ByContainer<'_> {
         if self.ended {
             return Ok(false);
         }
-        if self.is_partial {
+        if self.given.is_some() {
             self.complete();
             return Ok(true);
         }
@@ -190,9 +177,12 @@ impl ByContainer<'_> {
         let Some(most) = self.last_key() else { return Ok(false) };
         let found = self.cursor.next_sound()?.filter(|&(key, _)| key <= most);
         let Some((key, container)) = found else { return Ok(false) };
-        // Many callers want only the first value of a range. It may be in the second container.
+        // Many callers want only the first value of a range, which may be in the second container.
+        // So the first one is decoded when more of its values are wanted.
         if key << 16 < self.first {
-            self.is_partial = self.front.fill_one(key, container, self.first, self.last);
+            let value = container.next(split(self.first).1).map(|low| join(key, low));
+            self.given = value.filter(|&value| value <= self.last);
+            (self.front.base, self.front.last_key, self.front.is_some) = (key << 16, key, true);
             return Ok(true);
         }
         let goes_on = self.front.is_some && self.front.last_key << 16 >= self.first;
@@ -214,25 +204,24 @@ impl ByContainer<'_> {
 
     /// Decodes the other values of the front's container.
     fn complete(&mut self) {
-        if std::mem::take(&mut self.is_partial) {
-            let next = self.front.base + u64::from(self.front.lows[0]);
-            if let Some(first) = next.checked_add(self.front.next as u64) {
-                self.front.fill(self.front.last_key, self.cursor.here(), first, self.last);
-            }
+        if let Some(first) = self.given.take().and_then(|given| given.checked_add(1)) {
+            self.front.fill(self.front.last_key, self.cursor.here(), first, self.last);
         }
     }
 
-    /// Makes sure that the front has a value, if one is left; the last ones come from the back.
+    /// Makes sure that the front has a value, if one is left; the last ones come from the back. Or
+    /// gives the next value itself.
     #[cold]
     #[inline(never)]
-    fn more(&mut self) -> Option<Result<(), Damage>> {
+    fn more(&mut self) -> Option<Result<Option<u64>, Damage>> {
         while self.front.next == self.front.end {
             match self.refill() {
+                Ok(true) if self.given.is_some() => return Some(Ok(self.given)),
                 Ok(true) => {}
                 Ok(false) => {
                     self.ended = true;
                     self.front = std::mem::take(&mut self.back);
-                    return (self.front.next < self.front.end).then_some(Ok(()));
+                    return (self.front.next < self.front.end).then_some(Ok(None));
                 }
                 Err(damage) => {
                     (self.ended, self.back) = (true, Decoded::default());
@@ -240,7 +229,7 @@ impl ByContainer<'_> {
                 }
             }
         }
-        Some(Ok(()))
+        Some(Ok(None))
     }
 
     /// Decodes the next container at the back; gives whether there was one.
@@ -287,7 +276,7 @@ impl ByContainer<'_> {
         let first = match () {
             () if front.next < front.end => value(front, front.next),
             () if self.ended => return None,
-            () if self.is_partial => value(front, 0).checked_add(1)?,
+            () if self.given.is_some() => self.given?.checked_add(1)?,
             () if front.is_some => (front.last_key << 16 | 0xFFFF).checked_add(1)?,
             () => self.first,
         };
@@ -303,9 +292,9 @@ impl ByContainer<'_> {
     #[inline]
     fn next(&mut self) -> Option<Result<u64, Damage>> {
         if self.front.next == self.front.end
-            && let Err(damage) = self.more()?
+            && let Some(found) = self.more()?.transpose()
         {
-            return Some(Err(damage));
+            return Some(found);
         }
         let low = self.front.lows[self.front.next];
         self.front.next += 1;
@@ -321,7 +310,8 @@ impl ByContainer<'_> {
             }
             self.front.next = self.front.end;
             match self.more() {
-                Some(Ok(())) => {}
+                Some(Ok(None)) => {}
+                Some(Ok(Some(value))) => state = visit(state, Ok(value)),
                 Some(Err(damage)) => return visit(state, Err(damage)),
                 None => return state,
             }
