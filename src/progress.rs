@@ -1,7 +1,7 @@
 //! The progress of a run, and a flag to cancel it. The working threads and the thread that shows
 //! the progress share it.
 
-use crate::kernel::steps;
+use crate::kernel::{in_usize, steps};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
@@ -87,7 +87,7 @@ impl Progress {
     }
 
     pub(crate) fn read(&self, bytes: u64) {
-        steps::count(usize::try_from(bytes / 8).unwrap_or(usize::MAX));
+        steps::count(in_usize(bytes / 8));
         self.read.fetch_add(bytes, Ordering::Relaxed);
         self.advance(bytes);
     }

@@ -32,6 +32,7 @@ use super::scheme::Scheme;
 use crate::error::{Error, Result};
 use crate::io::page::{Damage, damaged};
 use crate::io::read::{check_whole, map};
+use crate::kernel::in_usize;
 use crate::kernel::sys::Map;
 use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
 use std::f64::consts::LN_2;
@@ -180,7 +181,7 @@ fn write_parts<S: Storage>(
         filter.cells(),
         filter.key_count(),
     ];
-    let count = usize::try_from(filter.cells().div_ceil(64)).unwrap_or(usize::MAX);
+    let count = in_usize(filter.cells().div_ceil(64));
     for word in fields.iter().chain(filter.as_words().iter().take(count)) {
         out.write_u64::<LittleEndian>(*word)?;
     }

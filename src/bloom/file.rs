@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::io::page::{Damage, HEADER_BYTES, damaged, verify_checksums};
 use crate::io::read::check_whole;
 use crate::io::write::{Encoding, Spool, Writer, checksums_of};
+use crate::kernel::in_usize;
 use crate::kernel::sys::{LOST, Map};
 use crate::progress::Progress;
 use std::io::{self, Write};
@@ -148,7 +149,7 @@ impl AnyFilter<Opened> {
 /// The bits behind the last cell. A sound filter has none; with them, counts would be wrong.
 fn behind_the_last_cell(header: &Header, words: &[u64]) -> u64 {
     let bits = header.spec.cells.saturating_mul(header.spec.cell_bits.into());
-    let whole = usize::try_from(bits / 64).unwrap_or(usize::MAX);
+    let whole = in_usize(bits / 64);
     let mut behind = words.iter().skip(whole);
     let partial = behind.next().map_or(0, |word| word.checked_shr((bits % 64) as u32).unwrap_or(0));
     behind.fold(partial, |any, word| any | word)

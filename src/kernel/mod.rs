@@ -43,6 +43,7 @@ pub(crate) mod words;
 pub(crate) use cache::prefetch;
 pub(crate) use flags::packed;
 pub(crate) use level::Level;
+pub(crate) use sys::in_usize;
 #[cfg(feature = "cli")]
 pub(crate) use threads::use_at_most;
 pub(crate) use threads::{in_threads, on_each, processors, share_threads, sort, within_threads};

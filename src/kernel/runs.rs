@@ -2,6 +2,7 @@
 
 use super::Level;
 use super::task::{Task, run};
+use crate::kernel::in_usize;
 
 struct Array<'a>(&'a [[u8; 2]]);
 
@@ -57,8 +58,7 @@ impl Task for Bitmap<'_> {
             let (before, word) = (u64::from_le_bytes(before), u64::from_le_bytes(word));
             u64::from((word & !(word << 1 | before >> 63)).count_ones())
         });
-        (first & !(first << 1)).count_ones() as usize
-            + usize::try_from(starts.sum::<u64>()).unwrap_or(usize::MAX)
+        (first & !(first << 1)).count_ones() as usize + in_usize(starts.sum::<u64>())
     }
 }
 

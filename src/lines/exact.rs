@@ -7,8 +7,8 @@
 //! Slot: 40 bits with 1 + the place in the arena, and 24 bits of the hash. A slot of 0 is empty.
 
 use crate::error::{Error, Result};
-use crate::kernel::prefetch;
 use crate::kernel::sys::Pages;
+use crate::kernel::{in_usize, prefetch};
 use crate::size::ByteSize;
 use std::hash::{BuildHasher, RandomState};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -46,7 +46,7 @@ impl LineSet {
     pub(super) fn new(budget_bytes: u64) -> Result<Self> {
         // A slot has this many bits for a place in the arena.
         let budget_bytes = budget_bytes.min(low(u64::BITS - TAG_BITS));
-        let budget_bytes = usize::try_from(budget_bytes).unwrap_or(usize::MAX);
+        let budget_bytes = in_usize(budget_bytes);
         let arena = pages(budget_bytes)?;
         let (table, seed) = (pages(8 * FIRST_SLOTS)?, RandomState::new().hash_one(0));
         Ok(Self { arena, used: 0, table, lines: 0, budget_bytes, seed })

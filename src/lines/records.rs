@@ -5,6 +5,7 @@
 
 use super::exact::not_compared;
 use crate::error::{Error, Result};
+use crate::kernel::in_usize;
 use crate::progress::Progress;
 use byteorder::{ByteOrder, LittleEndian};
 use std::cmp::Reverse;
@@ -188,8 +189,7 @@ impl<'a> PartOptions<'a> {
     pub(super) fn within(memory_bytes: u64, folder: &'a Path) -> Self {
         let parts = (memory_bytes / (1 << 16)).clamp(4, MAX_PARTS);
         let buffer_bytes = (memory_bytes / parts).clamp(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES);
-        let size = |bytes| usize::try_from(bytes).unwrap_or(1 << 12);
-        Self { folder, parts: size(parts), buffer_bytes: size(buffer_bytes) }
+        Self { folder, parts: in_usize(parts), buffer_bytes: in_usize(buffer_bytes) }
     }
 
     pub(super) fn records(&self) -> Result<Records> {
@@ -207,8 +207,7 @@ impl Parts {
     pub(super) fn push(&mut self, number: u64, line: &[u8], key: &[u8]) -> Result<()> {
         let hash = xxh3_64_with_seed(key, self.depth + 1);
         let part = (u128::from(hash) * self.parts.len() as u128) >> 64;
-        let part = usize::try_from(part).unwrap_or(0);
-        self.parts[part].push(number, line)
+        self.parts[in_usize(part)].push(number, line)
     }
 
     /// The parts, one after the other.

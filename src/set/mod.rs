@@ -51,7 +51,7 @@ pub use changes::{Changed, Changes};
 #[cfg(feature = "cli")]
 pub(crate) use count::proportion;
 pub use expression::{Expression, ParseExpressionError};
-pub use file::{Representation, SetFile, SetKind};
+pub use file::{FileValues, Representation, SetFile, SetKind};
 pub(crate) use folder::write_folder_in;
 pub use folder::{FolderWriter, Part, hashed_pieces, pieces, write_folder, write_folder_with};
 pub use format::{ParseSetFormatError, SetFormat};

@@ -4,6 +4,7 @@ use super::container::{Container, Op, Owned, Scratch};
 use super::containers::Containers;
 use super::integer_set::{IntegerSet, sound};
 use super::view::Values;
+use crate::kernel::in_usize;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::iter::FusedIterator;
@@ -310,7 +311,7 @@ impl Iter<'_> {
 
     fn left(&self) -> usize {
         let Range { start, end } = self.ranks();
-        usize::try_from(end - start).unwrap_or(usize::MAX)
+        in_usize(end - start)
     }
 }
 
@@ -434,7 +435,7 @@ impl Iterator for IntoIter {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         let between = self.range.map_or(0, |(first, last)| self.set.range_len(first..=last));
-        let between = usize::try_from(between).unwrap_or(usize::MAX);
+        let between = in_usize(between);
         let left = between.saturating_add(self.front.len()).saturating_add(self.back.len());
         (left, Some(left))
     }

@@ -6,6 +6,7 @@
 
 use super::view::Selection;
 use crate::error::Result;
+use crate::kernel::in_usize;
 use crate::set::file::SetFile;
 use fastrand::Rng;
 use std::ops::Range;
@@ -105,7 +106,7 @@ fn draw_from(
 
 /// Draws until there are `wanted` different numbers; each subset is equally likely.
 fn distinct(random: &mut Rng, count: u64, wanted: u64) -> Vec<u64> {
-    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX); // few
+    let wanted = in_usize(wanted); // few
     let mut drawn = Vec::with_capacity(wanted);
     while drawn.len() < wanted {
         // Draw only as many as are missing, so that none has to be removed.

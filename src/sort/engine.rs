@@ -10,6 +10,7 @@ use super::partitioning::Entry;
 use super::plan::layout::Layout;
 use crate::error::Result;
 use crate::io::read::{Invalid, Ledger, Tally, scan};
+use crate::kernel::in_usize;
 use crate::progress::Phase;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -49,7 +50,7 @@ fn run<E: Entry>(
 ) -> Result<Option<Pass>> {
     let partitioning = layout.partitioning;
     let mut pool_pages = reserve(layout.pool_bytes)?;
-    let segment_words = usize::try_from(partitioning.segment_words()).unwrap_or(usize::MAX);
+    let segment_words = in_usize(partitioning.segment_words());
     let mut bitmap_pages = reserve(layout.bitmap_bytes)?;
     let segments: Option<Segments<'_>> = (layout.bitmap_bytes > 0).then(|| {
         let words = bitmap_pages.words_mut();

@@ -9,12 +9,13 @@ use super::context::Context;
 use super::engine::{Pass, pass};
 use super::finish::ways::Way;
 use super::load::scatter::Outside;
-use super::partitioning::{Window, low_mask};
+use super::partitioning::Window;
 use super::plan::facts::Facts;
 use super::plan::layout::{Layout, Wishes, divide};
 use crate::error::{Error, Result};
 use crate::io::read::{Consumer, Invalid, Ledger, Tally, scan};
 use crate::progress::Phase;
+use crate::set::bitmap::Word;
 
 /// Bits of the histogram of a window.
 const HISTOGRAM_BITS: u32 = 12;
@@ -47,7 +48,7 @@ impl Histogram {
 
 impl Consumer for Histogram {
     fn values(&mut self, values: &[u64]) {
-        let last = low_mask(self.bits);
+        let last = u64::low_mask(self.bits);
         let shift = self.shift();
         for &value in values {
             let offset = value.wrapping_sub(self.base);

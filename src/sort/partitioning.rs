@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::kernel::decimal::Low;
 use crate::kernel::quicksort::Sortable;
+use crate::set::bitmap::Word;
 
 /// The low bits of a value, in a word that is just wide enough.
 pub(super) trait Entry:
@@ -48,7 +49,7 @@ impl Window {
 
     /// The `2^bits` values from `base` on, cut off at 2^64.
     pub(super) fn of_bits(base: u64, bits: u32) -> Self {
-        Self { base, last: base.saturating_add(low_mask(bits)) }
+        Self { base, last: base.saturating_add(u64::low_mask(bits)) }
     }
 
     /// Checks that the output has this window behind the window `previous`.
@@ -68,11 +69,6 @@ impl Window {
     pub(super) fn bits(self) -> u32 {
         u64::BITS - (self.last - self.base).leading_zeros()
     }
-}
-
-/// A mask of the low `bits` bits; `bits` is 0 to 64.
-pub(super) fn low_mask(bits: u32) -> u64 {
-    if bits == 0 { 0 } else { u64::MAX >> (64 - bits) }
 }
 
 /// How a window is divided into partitions.
@@ -96,7 +92,7 @@ impl Partitioning {
         #[expect(clippy::cast_possible_truncation, reason = "at most `most`")]
         let count = ((window.last - window.base) >> shift) as usize + 1;
         let room_behind = u64::MAX - window.base;
-        let reach = ((count as u64 - 1) << shift) | low_mask(shift);
+        let reach = ((count as u64 - 1) << shift) | u64::low_mask(shift);
         let base = window.base - reach.saturating_sub(room_behind);
         Self { window: Window { base, last: window.last }, shift, count }
     }
@@ -113,18 +109,18 @@ impl Partitioning {
     /// The entry of a value of the window.
     #[inline]
     pub(super) fn entry_of<E: Entry>(&self, value: u64) -> E {
-        E::narrow(value.wrapping_sub(self.window.base) & low_mask(self.shift))
+        E::narrow(value.wrapping_sub(self.window.base) & u64::low_mask(self.shift))
     }
 
     /// The values of partition `number`.
     pub(super) fn window_of(&self, number: usize) -> Window {
         let base = self.window.base + ((number as u64) << self.shift);
-        Window { base, last: base + low_mask(self.shift) }
+        Window { base, last: base + u64::low_mask(self.shift) }
     }
 
     /// Words of the bitmap of one partition.
     pub(super) fn segment_words(&self) -> u64 {
-        low_mask(self.shift) / 64 + 1
+        u64::low_mask(self.shift) / 64 + 1
     }
 
     /// Bytes of the bitmaps of all partitions; of more than 2^32 values each there is none.
@@ -151,7 +147,7 @@ mod tests {
         let edge = prop_oneof![any::<u64>(), 0..300_u64, (0..300_u64).prop_map(|low| !low)];
         let bits = (0..=64_u32, 0..=64_u32);
         (edge.clone(), edge, bits, 1..=12_u32).prop_map(|(a, b, bits, most)| {
-            let (a, b) = (a & low_mask(bits.0), b | !low_mask(bits.1));
+            let (a, b) = (a & u64::low_mask(bits.0), b | !u64::low_mask(bits.1));
             let window = Window { base: a.min(b), last: a.max(b) };
             Partitioning::new(window, 1 << most)
         })

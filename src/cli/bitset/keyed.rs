@@ -189,7 +189,7 @@ pub(super) fn keys_of(source: &Source, path: &Path, values: &[String]) -> Result
     if typed.is_empty() {
         let ids = source.open_values(Path::new("-"))?;
         let mut some = Vec::with_capacity(SOME);
-        for id in ids.iter() {
+        for id in &ids {
             some.push(id?);
             if some.len() == SOME {
                 answer(&some)?;

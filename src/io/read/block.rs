@@ -7,6 +7,7 @@ use super::rule::{Rule, Taken};
 use super::values::{SetPiece, SetSource};
 use crate::error::{Error, Result};
 use crate::io::table::{Piece, Rows, VALUE_BYTES};
+use crate::kernel::in_usize;
 use crate::kernel::parse::PADDING;
 use crate::kernel::sys::Pages;
 use crate::number::{BYTE_ORDER_MARK, Format, Selector};
@@ -258,7 +259,7 @@ impl Block {
                 return Ok(());
             }
         };
-        let left = usize::try_from(claim.end - claim.start).unwrap_or(usize::MAX);
+        let left = in_usize(claim.end - claim.start);
         let claimed = left.min(bytes.max(1));
         let from = claim.start;
         let rest = from + claimed as u64..claim.end;

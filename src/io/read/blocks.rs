@@ -20,6 +20,7 @@ use super::serial::{Place, Serial, Source};
 use super::values::SetSource;
 use crate::error::{Error, Result};
 use crate::io::table::{Piece, Table};
+use crate::kernel::in_usize;
 use crate::number::{Column, Selector};
 use crate::progress::Progress;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -157,7 +158,7 @@ impl<'a> Claims<'a> {
                 }
                 Content::Regular(file) => self.serial(Source::File(file)).next(place, block)?,
                 Content::Table(table) => {
-                    let piece = usize::try_from(place.offset).unwrap_or(usize::MAX);
+                    let piece = in_usize(place.offset);
                     if piece < table.pieces() {
                         place.offset += 1;
                         let batches = Piece::batches(table.piece_rows(piece));

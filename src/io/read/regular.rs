@@ -2,6 +2,7 @@
 
 use super::rule::Taken;
 use crate::error::{Error, Result};
+use crate::kernel::in_usize;
 use std::fs::File;
 use std::io::{self, Seek};
 use std::ops::Range;
@@ -133,7 +134,7 @@ impl RegularFile {
 
     /// Bytes at a place; fewer where the file ends.
     pub(super) fn piece(&self, name: &str, at: u64, bytes: u64) -> Result<Vec<u8>> {
-        let mut piece = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+        let mut piece = vec![0; in_usize(bytes)];
         let read = read_at(&self.file, &mut piece, self.start + at);
         piece.truncate(read.map_err(Error::io("read", name))?);
         Ok(piece)

@@ -10,6 +10,7 @@ use super::scan::{Consumer, ScanOptions, parse_block};
 use super::stream::{Stream, failed};
 use crate::error::Result;
 use crate::io::table::{Rows, Table, VALUE_BYTES};
+use crate::kernel::in_usize;
 use crate::number::{BYTE_ORDER_MARK, Column, Selector};
 use std::io::{self, Read};
 use std::sync::PoisonError;
@@ -172,7 +173,7 @@ impl Sample {
         let step = (table.pieces() as u64).div_ceil(pieces.min(TABLE_PIECES));
         let mut looked_at = 0;
         let mut rows = Rows::default();
-        for number in (0..table.pieces()).step_by(usize::try_from(step.max(1)).unwrap_or(1)) {
+        for number in (0..table.pieces()).step_by(in_usize(step.max(1))) {
             if self.values.len() < MAX_VALUES && table.piece(number)?.next(&mut rows)? {
                 looked_at += rows.len() as u64;
                 Keep(&mut self.values).values(&rows.values);

@@ -6,6 +6,7 @@ use super::columns::{
 };
 use super::{Rows, TableOptions, TakeText, too_large};
 use crate::io::caught::caught;
+use crate::kernel::in_usize;
 use arrow_array::cast::AsArray;
 use arrow_array::types as kinds;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
@@ -363,7 +364,7 @@ fn read_dictionary(
         let buffer = Buffer::from_vec(bytes.at(at, whole)?);
         take(check(&buffer, head_bytes, MessageHeader::DictionaryBatch, bytes.limit_bytes)?)?;
         let values = batch.data().ok_or_else(|| invalid("a dictionary has no values"))?;
-        let head_bytes = usize::try_from(head_bytes).unwrap_or(usize::MAX); // `of_stream` has checked it
+        let head_bytes = in_usize(head_bytes); // `of_stream` has checked it
         let (body, none) = (buffer.slice(head_bytes), HashMap::new());
         let schema = Arc::clone(&schema);
         let read = caught(|| {
@@ -389,7 +390,7 @@ fn check(
     limit_bytes: u64,
 ) -> io::Result<u64> {
     let prefix = if buffer.starts_with(&CONTINUATION) { 8 } else { 4 };
-    let head = usize::try_from(head_bytes).unwrap_or(usize::MAX);
+    let head = in_usize(head_bytes);
     let metadata = buffer.get(prefix..head).ok_or_else(|| invalid("a message is cut off"))?;
     let message = message(metadata)?;
     let batch = match kind {
@@ -545,7 +546,7 @@ fn places_of(array: &ArrayRef) -> Option<Vec<Option<usize>>> {
     macro_rules! places {
         ($kind:ty) => {{
             let places = array.as_primitive_opt::<$kind>()?.iter();
-            let place = |place| usize::try_from(place).unwrap_or(usize::MAX);
+            let place = |place| in_usize(place);
             Some(places.map(|found| found.map(place)).collect())
         }};
     }

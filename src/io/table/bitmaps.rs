@@ -6,6 +6,7 @@ use super::parquet::{column_reader, error, metadata_of};
 use super::writer::{Holding, parquet_error};
 use crate::error::{Error, Result};
 use crate::io::caught::caught;
+use crate::kernel::in_usize;
 use ::parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use ::parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
@@ -75,7 +76,7 @@ impl<W: Write + Send> BitmapWriter<W> {
             SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))
         };
         // A vector may have twice the capacity.
-        let most = usize::try_from(memory_bytes / 4).unwrap_or(usize::MAX).max(MIN_WAITING);
+        let most = in_usize(memory_bytes / 4).max(MIN_WAITING);
         let writer = build().map_err(parquet_error)?;
         let (buckets, bitmaps, lens) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Self { writer, buckets, bitmaps, lens, most, whole: BytesMut::new() })

@@ -1,6 +1,7 @@
 //! Reads the bytes of a table file. It limits how many bytes a reader may ask for at once.
 
 use super::too_large;
+use crate::kernel::in_usize;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{ChunkReader, Length};
 use integer_encoding::VarInt;
@@ -33,7 +34,7 @@ impl FileBytes {
         if bytes > self.limit_bytes {
             return Err(too_large("a piece of it", bytes, self.limit_bytes));
         }
-        let mut buffer = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+        let mut buffer = vec![0; in_usize(bytes)];
         self.file.read_exact_at(&mut buffer, start)?;
         Ok(buffer)
     }

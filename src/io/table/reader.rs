@@ -7,6 +7,7 @@ use super::parquet::{ParquetKeys, ParquetPiece, ParquetTable};
 use super::rows::LONG_KEY;
 use super::{Keys, Rows, TableFormat, TableOptions, TakeText, too_large};
 use crate::error::{Error, Result};
+use crate::kernel::in_usize;
 use crate::number::Notation;
 use std::fs::File;
 use std::io;
@@ -187,7 +188,7 @@ impl Piece {
     /// If the file is damaged, or has a page that takes too much memory.
     pub(crate) fn next(&mut self, rows: &mut Rows) -> Result<bool> {
         rows.clear();
-        let count = usize::try_from(self.rows_left).unwrap_or(usize::MAX).min(BATCH_ROWS);
+        let count = in_usize(self.rows_left).min(BATCH_ROWS);
         if count == 0 {
             return Ok(false);
         }

@@ -4,6 +4,7 @@
 //! of Parquet 2 knows it. Arrow: plain values, so that the file can be mapped.
 
 use super::TableFormat;
+use crate::kernel::in_usize;
 use ::parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
 use ::parquet::data_type::Int64Type;
 use ::parquet::errors::ParquetError;
@@ -139,7 +140,7 @@ impl<W: Write + Send> TableWriter<W> {
             }
             TableFormat::Arrow => (arrow(out, &names)?, rows.clamp(MIN_GROUP_ROWS, BATCH_ROWS)),
         };
-        let group_rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        let group_rows = in_usize(rows);
         let columns = names.iter().map(|_| Vec::with_capacity(group_rows)).collect();
         Ok(Self { encoder, columns, group_rows })
     }

@@ -1,7 +1,7 @@
 //! Writes a file from front to back with the checksums of its blocks, which it computes meanwhile.
 
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
-use crate::kernel::{on_each, processors};
+use crate::kernel::{in_usize, on_each, processors};
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem;
@@ -55,7 +55,7 @@ impl Write for Summed<'_> {
     fn flush(&mut self) -> io::Result<()> {
         self.file.write_all_at(&self.buffer, self.place)?;
         let first = self.before().div_ceil(1 << BLOCK_LOG).max(1);
-        let skipped = usize::try_from((first << BLOCK_LOG) - self.before()).unwrap_or(usize::MAX);
+        let skipped = in_usize((first << BLOCK_LOG) - self.before());
         if let Some(blocks) = self.buffer.get(skipped..) {
             let blocks = blocks.chunks_exact(1 << BLOCK_LOG).map(xxh3_64);
             self.sums.extend((first..).zip(blocks));

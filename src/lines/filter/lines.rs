@@ -3,8 +3,8 @@
 use super::LineAnswer;
 use crate::error::{Error, Result, excerpt};
 use crate::io::read::Block;
-use crate::kernel::decimal;
 use crate::kernel::sys::Pages;
+use crate::kernel::{decimal, in_usize};
 use crate::number::{Line, LineSink, MAX_RECORD_BYTES, Malformed, Notation, Selector};
 use crate::set::view::{BATCH, Damage, Passed, Prober, Queue};
 use std::mem;
@@ -156,7 +156,7 @@ impl<'a> Lines<'a> {
     pub(super) fn begin(&mut self, bytes: u64) -> Result<()> {
         (self.wrong, self.counts) = (None, Counts::default());
         self.out.clear();
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let bytes = in_usize(bytes);
         let count = bytes / 2 + 1; // a digit and a newline, at least
         let failed = || Error::no_memory(16 * count);
         self.values.make_room(count).map_err(failed())?;

@@ -4,7 +4,7 @@
 use super::bodies::{Bodies, List, Lists};
 use super::dictionary::Dictionary;
 use crate::error::{Error, Result};
-use crate::kernel::sort;
+use crate::kernel::{in_usize, sort};
 use crate::lines::records::{PartOptions, Parts, RecordReader, Records};
 use crate::progress::Progress;
 use crate::set::file::Spool;
@@ -51,7 +51,7 @@ impl Workshop<'_, '_> {
         }
         let mut reader = part.read()?;
         let most = self.room_bytes / 2 / ROW_BYTES;
-        let first = usize::try_from(count).unwrap_or(usize::MAX);
+        let first = in_usize(count);
         let first = if count <= most { first } else { FIRST_ROWS.min(first) };
         let mut dictionary = Dictionary::new(self.room_bytes / 4);
         let mut rows = Vec::with_capacity(first);

@@ -293,7 +293,8 @@ impl Entries {
         let [key_bytes, offset, bytes, cardinality] = numbers;
         let representation = Representation::of_code(self.reader.read_u8()?);
         let representation = representation.ok_or(io::ErrorKind::InvalidData)?;
-        self.key.resize(usize::try_from(key_bytes).unwrap_or(0), 0);
+        let key_bytes = usize::try_from(key_bytes).map_err(|_| io::ErrorKind::InvalidData)?;
+        self.key.resize(key_bytes, 0);
         self.reader.read_exact(&mut self.key)?;
         Ok(Stored { offset, head: Head { bytes, representation, cardinality } })
     }

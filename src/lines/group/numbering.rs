@@ -10,6 +10,7 @@
 use super::dictionary::Dictionary;
 use crate::error::{Error, Result};
 use crate::io::read::RowNumbers;
+use crate::kernel::in_usize;
 use crate::lines::records::{PartOptions, Parts};
 use crate::number::Malformed;
 use crate::size::ByteSize;
@@ -148,7 +149,7 @@ impl Numbering {
             Some(number) => (KeyKind::Singles, number),
             None => (KeyKind::Ranges, upper),
         };
-        KeyNumber { kind, number: usize::try_from(number).unwrap_or(usize::MAX) } // it has 32 bits
+        KeyNumber { kind, number: in_usize(number) } // it has 32 bits
     }
 
     pub(super) fn is_settled(&self) -> bool {

@@ -11,8 +11,8 @@ use crate::bloom::check_rate;
 use crate::bloom::params::hashes_for_rate;
 use crate::error::{Error, Result};
 use crate::io::write::{self as output, Encoding, Spool, is_same_file};
-use crate::kernel::on_each;
 use crate::kernel::sys::Machine;
+use crate::kernel::{in_usize, on_each};
 use crate::progress::{Phase, Progress};
 use crate::size::ByteSize;
 use std::fs::File;
@@ -163,7 +163,7 @@ impl Builder {
         let mut writer = Writer::new(&new.file);
         writer.copy(old.index(), kept, last, index.as_ref())?;
         old.index().intact()?;
-        let from = usize::try_from(from).unwrap_or(usize::MAX);
+        let from = in_usize(from);
         self.write(old.data(), from, &recipe, writer, index.as_ref())?;
         new.commit()
     }

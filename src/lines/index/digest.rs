@@ -6,6 +6,7 @@ use crate::bloom::BuildError;
 use crate::bloom::scheme::{Hash, Scheme};
 use crate::bloom::sliced::{MAX_BLOCKS, Shape};
 use crate::error::Result;
+use crate::kernel::in_usize;
 use std::borrow::Cow;
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
@@ -151,7 +152,7 @@ fn filters(shape: Shape, counts: &[u64], hashes: Vec<u64>) -> Result<Vec<u64>, B
     let mut filters = vec![0; words];
     let mut hashes = hashes.into_iter();
     for (block, &count) in counts.iter().enumerate() {
-        for hash in hashes.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)) {
+        for hash in hashes.by_ref().take(in_usize(count)) {
             shape.insert(&mut filters, block, Hash([hash, 0]));
         }
     }

@@ -5,6 +5,7 @@
 //! delimiter, the field is taken as it is.
 
 use crate::error::{Error, Result};
+use crate::kernel::in_usize;
 use crate::number::undouble;
 use std::borrow::Cow;
 
@@ -94,7 +95,7 @@ impl KeyRule {
         match self {
             Self::Row => row.into(),
             Self::Prefix(len) => {
-                let len = usize::try_from(*len).unwrap_or(usize::MAX);
+                let len = in_usize(*len);
                 row.get(..len).unwrap_or(row).into()
             }
             Self::Until(byte) => before(row, *byte).into(),

@@ -9,6 +9,7 @@ use super::rows::{self, rows, rows_with};
 use crate::bloom::Scheme;
 use crate::bloom::sliced::members;
 use crate::error::{DataChange, Error, Result};
+use crate::kernel::in_usize;
 use crate::progress::{Phase, Progress};
 use memchr::memmem::Finder;
 use std::borrow::Cow;
@@ -347,8 +348,7 @@ impl BlockIndex {
         for number in groups {
             let group = self.index.group(number)?;
             let begin = number.saturating_mul(size);
-            let inside =
-                |block: u64| usize::try_from(block.saturating_sub(begin)).unwrap_or(usize::MAX);
+            let inside = |block: u64| in_usize(block.saturating_sub(begin));
             let among = group.shape.range(inside(asked.start), inside(asked.end));
             for block in members(group.shape.candidates(group.filters, hash, &among)) {
                 visit(begin.saturating_add(block as u64))?;

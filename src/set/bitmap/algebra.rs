@@ -4,8 +4,8 @@
 use super::bits::{Bitmap, Bits, OutsideUniverse};
 use super::owned::OwnedWords;
 use super::words::{Word, Words, WordsMut};
-use crate::kernel::Level;
 use crate::kernel::words::{self, Op};
+use crate::kernel::{Level, in_usize};
 
 /// Words that are counted before a check whether they are enough.
 const BLOCK_WORDS: usize = 1 << 12;
@@ -36,7 +36,7 @@ impl<S: Words> Bits<S> {
                 (self.words.as_le_bytes(), other.words.as_le_bytes())
         {
             let both = self.len_bits.min(other.len_bits) / u64::from(u64::BITS);
-            let both = usize::try_from(both).unwrap_or(usize::MAX);
+            let both = in_usize(both);
             let (ours, theirs) = (&ours.as_chunks().0[..both], &theirs.as_chunks().0[..both]);
             for (ours, theirs) in ours.chunks(BLOCK_WORDS).zip(theirs.chunks(BLOCK_WORDS)) {
                 count += words::count::<[u8; 8]>(Level::best(), op, ours, theirs);
@@ -124,7 +124,7 @@ fn join_in<S: Words, T: Words<Word = S::Word>>(
     b: &Bits<T>,
 ) -> Bitmap<S::Word> {
     let bits = u64::from(S::Word::BITS);
-    let used = usize::try_from(len_bits.div_ceil(bits)).unwrap_or(usize::MAX);
+    let used = in_usize(len_bits.div_ceil(bits));
     // In words that all three bitmaps have whole, the universes need no check.
     let first = base.max(a.base).max(b.base);
     let distances = [first - base, first - a.base, first - b.base];

@@ -4,7 +4,7 @@ use super::iter::{Ones, Runs};
 use super::owned::OwnedWords;
 use super::words::{LeBytes, Word, Words, WordsMut};
 use crate::kernel::decimal::Low;
-use crate::kernel::{Level, popcount};
+use crate::kernel::{Level, in_usize, popcount};
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -134,7 +134,7 @@ impl<S: Words> Bits<S> {
 
     /// Number of words with bits of the universe.
     pub(super) fn used_words(&self) -> usize {
-        usize::try_from(self.len_bits.div_ceil(S::Word::BITS.into())).unwrap_or(usize::MAX)
+        in_usize(self.len_bits.div_ceil(S::Word::BITS.into()))
     }
 
     /// Word `index`, without bits behind the universe; 0 if there is no such word.
@@ -167,7 +167,7 @@ impl<S: Words> Bits<S> {
         let (mut count, mut whole) = (0, 0);
         if let Some(bytes) = self.words.as_le_bytes() {
             let inside = self.len_bits.min(end as u64 * u64::from(S::Word::BITS));
-            let words = usize::try_from(inside / u64::from(u64::BITS)).unwrap_or(usize::MAX);
+            let words = in_usize(inside / u64::from(u64::BITS));
             count = popcount::ones(Level::best(), &bytes.as_chunks().0[..words]);
             whole = words * (u64::BITS / S::Word::BITS) as usize;
         }

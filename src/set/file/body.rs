@@ -9,6 +9,7 @@ use super::header::{Header, Representation};
 use super::portable::{FIRST_BUCKET, Portable, PortableWriter};
 use crate::io::page::{HEADER_BYTES, Section};
 use crate::io::write::{Spool, Summed};
+use crate::kernel::in_usize;
 use crate::set::container::{BITMAP_BYTES, Container};
 use std::fs::File;
 use std::io::{self, Write};
@@ -94,7 +95,7 @@ impl<'f> Roaring<'f> {
         let mut block = vec![0; 1 << 20];
         let mut moved = 0;
         while moved < body_bytes {
-            let left = usize::try_from(body_bytes - moved).unwrap_or(usize::MAX);
+            let left = in_usize(body_bytes - moved);
             let len = left.min(block.len());
             self.file.read_exact_at(&mut block[..len], BODY + moved)?;
             self.file.write_all_at(&block[..len], to + moved)?;
@@ -130,7 +131,7 @@ impl<'f> Roaring<'f> {
         };
         let end = header.payload.end();
         let aligned = end.next_multiple_of(8);
-        out.write_all(&[0; 8][..usize::try_from(aligned - end).unwrap_or(0)])?;
+        out.write_all(&[0; 8][..in_usize(aligned - end)])?;
         header.table.offset = aligned;
         if let Some(buckets) = buckets {
             out.flush()?;

@@ -21,6 +21,7 @@ pub(crate) use bucket::{BucketEncoder, in_order, is_out_of_order};
 pub(crate) use extent::Extent;
 pub use header::Representation;
 pub(crate) use portable::{Portable, PortableWriter};
+pub use questions::FileValues;
 #[cfg(feature = "cli")]
 pub(crate) use set_file::NO_SET;
 pub(crate) use set_file::{Member, Sections};

@@ -7,18 +7,28 @@ use crate::set::count::proportion;
 use crate::set::integer_set::IntegerSet;
 use crate::set::operand::AsSet;
 use crate::set::plan::Plan;
-use crate::set::view::{Damage, SetView};
+use crate::set::view::{Damage, SetView, Values};
 use crate::set::{and, andnot, or, xor};
+use std::fmt;
+use std::iter::FusedIterator;
 use std::ops::RangeBounds;
 
-/// Values of a file. They end with an error if the file lost bytes: these read as no values.
-struct Whole<'s, I> {
-    set: &'s SetFile,
-    values: I,
+/// The values of a [`SetFile`], ascending, or from the end descending. It ends with the first error.
+#[derive(Clone)]
+pub struct FileValues<'a> {
+    set: &'a SetFile,
+    values: Values<'a>,
     ended: bool,
 }
 
-impl<I> Whole<'_, I> {
+impl fmt::Debug for FileValues<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileValues").finish_non_exhaustive()
+    }
+}
+
+impl FileValues<'_> {
+    /// The same value; an error if the file lost bytes, because these read as no values.
     fn item(&mut self, value: Option<Result<u64, Damage>>) -> Option<Result<u64>> {
         if let Some(Ok(value)) = value
             && !any_was_lost()
@@ -32,7 +42,7 @@ impl<I> Whole<'_, I> {
     }
 }
 
-impl<I: Iterator<Item = Result<u64, Damage>>> Iterator for Whole<'_, I> {
+impl Iterator for FileValues<'_> {
     type Item = Result<u64>;
 
     fn next(&mut self) -> Option<Result<u64>> {
@@ -44,13 +54,24 @@ impl<I: Iterator<Item = Result<u64, Damage>>> Iterator for Whole<'_, I> {
     }
 }
 
-impl<I: DoubleEndedIterator<Item = Result<u64, Damage>>> DoubleEndedIterator for Whole<'_, I> {
+impl DoubleEndedIterator for FileValues<'_> {
     fn next_back(&mut self) -> Option<Result<u64>> {
         if self.ended {
             return None;
         }
         let value = self.values.next_back();
         self.item(value)
+    }
+}
+
+impl FusedIterator for FileValues<'_> {}
+
+impl<'a> IntoIterator for &'a SetFile {
+    type Item = Result<u64>;
+    type IntoIter = FileValues<'a>;
+
+    fn into_iter(self) -> FileValues<'a> {
+        self.iter()
     }
 }
 
@@ -152,17 +173,31 @@ impl SetFile {
     }
 
     /// The values, ascending; from the end, descending. After an error no item follows.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::{IntegerSet, SetFile};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("ids.bits");
+    /// IntegerSet::from([3, 40, 5]).write(&path)?;
+    /// let mut sum = 0;
+    /// for value in &SetFile::open(&path)? {
+    ///     sum += value?;
+    /// }
+    /// assert_eq!(sum, 48);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Result<u64>> {
+    pub fn iter(&self) -> FileValues<'_> {
         self.range(..)
     }
 
     /// The values in a range, ascending; from the end, descending. After an error no item follows.
-    pub fn range(
-        &self,
-        range: impl RangeBounds<u64>,
-    ) -> impl DoubleEndedIterator<Item = Result<u64>> {
-        Whole { set: self, values: self.view().range(range), ended: false }
+    #[must_use]
+    pub fn range(&self, range: impl RangeBounds<u64>) -> FileValues<'_> {
+        FileValues { set: self, values: self.view().range(range), ended: false }
     }
 
     /// A copy in memory, which can be changed. O(bytes).

@@ -12,6 +12,7 @@
 //! Sources: `bitmap_value.h` of both.
 
 use super::{Content, bitmap32, numbers, shifted, short};
+use crate::kernel::in_usize;
 use crate::set::container::{Owned, Scratch};
 use crate::set::integer_set::IntegerSet;
 use crate::set::view::{Damage, RoaringView, SetView, Shape};
@@ -92,7 +93,7 @@ fn exactly(rest: &[u8], bytes: usize) -> Result<(), Damage> {
 /// `count` values of 8 bytes.
 fn few<'b>(count: u64, values: &[u8]) -> Result<Content<'b>, Damage> {
     let bytes = count.saturating_mul(8);
-    exactly(values, usize::try_from(bytes).unwrap_or(usize::MAX))?;
+    exactly(values, in_usize(bytes))?;
     Ok(Content::Memory(numbers(values, 8)))
 }
 
@@ -122,7 +123,7 @@ fn native(bytes: &[u8], key: u32, set: &mut IntegerSet) -> Result<usize, Damage>
     }
     let (count, rest) = rest.split_first_chunk::<4>().ok_or_else(|| short(bytes))?;
     let len = 4 * u64::from(u32::from_le_bytes(*count));
-    let len = usize::try_from(len).unwrap_or(usize::MAX);
+    let len = in_usize(len);
     let values = rest.get(..len).ok_or_else(|| short(bytes))?;
     let high = u64::from(key) << 32;
     let values = values.as_chunks().0.iter().map(|&low| high | u64::from(u32::from_le_bytes(low)));

@@ -32,6 +32,7 @@
 
 use crate::error::{Error, Result};
 use crate::io::table::{BitmapTable, BitmapWriter};
+use crate::kernel::in_usize;
 use crate::set::container::Container;
 use crate::set::file::{ValueSink, in_order};
 use crate::set::integer_set::IntegerSet;
@@ -149,7 +150,7 @@ impl Gathering {
         let complete =
             if is_next { self.row.replace((bucket, Box::new([0; BITMAP_BYTES]))) } else { None };
         if let Some((_, bitmap)) = &mut self.row {
-            let index = usize::try_from(position / 8).unwrap_or(usize::MAX);
+            let index = in_usize(position / 8);
             bitmap[index] |= 1 << (position % 8);
         }
         Ok(complete)

@@ -7,6 +7,7 @@ use super::name::KeyName;
 use crate::error::{Error, Result};
 use crate::io::page::{damaged, verify_checksums};
 use crate::io::read::{Mark, check_whole, map, mark};
+use crate::kernel::in_usize;
 use crate::kernel::sys::Map;
 use crate::progress::Progress;
 use crate::set::file::{Member, Representation, SetFile};
@@ -152,7 +153,7 @@ impl KeyedSets {
     /// Number of sets.
     #[must_use]
     pub fn len(&self) -> usize {
-        usize::try_from(self.header.count).unwrap_or(usize::MAX) // a map is never so long
+        in_usize(self.header.count) // a map is never so long
     }
 
     /// Whether there are no sets.

@@ -8,7 +8,7 @@
 
 use super::file::KeyedSets;
 use crate::error::{Error, Result};
-use crate::kernel::steps;
+use crate::kernel::{in_usize, steps};
 use crate::progress::Progress;
 use crate::set::container::Op;
 use crate::set::integer_set::IntegerSet;
@@ -532,7 +532,7 @@ impl<M: Many> Search<'_, M> {
             let of_many = |&mut at: &mut usize| index.sets_of(at).len() >= FREQUENT;
             frequent.extend(ids.extract_if(.., of_many));
             frequent.sort_unstable_by_key(|&at| Reverse(index.sets_of(at).len()));
-            let left_out = usize::try_from(least - 1).unwrap_or(usize::MAX);
+            let left_out = in_usize(least - 1);
             ids.extend(frequent.drain(left_out.min(frequent.len())..));
         }
         for &at in &ids {

@@ -6,7 +6,7 @@
 use super::screen::MULTIPLIER;
 use super::{Damage, Screen, SetView};
 use crate::kernel::sys::{Pages, atomic_words};
-use crate::kernel::{in_threads, prefetch};
+use crate::kernel::{in_threads, in_usize, prefetch};
 use crate::set::container::{Container, Op, WORDS};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -126,7 +126,7 @@ impl Bits {
         let words = self.words.words();
         let place = |value: u64| {
             let bit = value.wrapping_sub(self.base);
-            (usize::try_from(bit >> 6).unwrap_or(usize::MAX), bit & 63)
+            (in_usize(bit >> 6), bit & 63)
         };
         ask_ahead(
             values,

@@ -10,9 +10,9 @@
 use super::lookup::Lookup;
 use super::search::difference;
 use super::{Cursor, Damage, FolderView, RUN_BYTES, SetView, Shape, SparseView, Walk};
-use crate::kernel::packed;
 use crate::kernel::stages::{Miscounted, Stages};
 use crate::kernel::sys::Pages;
+use crate::kernel::{in_usize, packed};
 use crate::set::container::{self, Container, KEY_DISORDER, Op, split};
 use std::fmt;
 use std::mem;
@@ -492,7 +492,7 @@ impl<'a> Prober<'a> {
             cursor.set_bits(pieces.first_key(piece), &mut words)?;
             for (answer, &offset) in answers.iter_mut().zip(offsets) {
                 let bit: u64 = offset.into();
-                let index = usize::try_from(bit / 64).unwrap_or(usize::MAX) & mask;
+                let index = in_usize(bit / 64) & mask;
                 *answer = u64::from_le_bytes(words[index]) >> (bit % 64) & 1 == 1;
             }
             Ok(())

@@ -14,9 +14,9 @@
 
 use super::pattern::{Marks, Pattern, bits, bits_pass};
 use super::{Cursor, Damage, SetView, Shape, Walk};
-use crate::kernel::in_threads;
 use crate::kernel::prefetch;
 use crate::kernel::sys::Pages;
+use crate::kernel::{in_threads, in_usize};
 use crate::set::container::{Container, ends};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
@@ -221,7 +221,7 @@ impl Keys {
             let Some((first, last)) = sparse.ends() else { return Ok(keys) };
             let (first, last) = (first >> 16, last >> 16);
             let most = last.saturating_sub(first).saturating_add(1).min(sparse.len());
-            let containers = usize::try_from(most).unwrap_or(usize::MAX);
+            let containers = in_usize(most);
             return Ok(Self { containers, first, last, values: sparse.len() });
         }
         let mut cursor = view.cursor();
@@ -273,7 +273,7 @@ impl Keys {
 
     /// The slots that are used: others stand for keys beyond the last one.
     fn slots(self) -> usize {
-        let range = usize::try_from(self.last.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        let range = in_usize(self.last.saturating_sub(self.first));
         range.saturating_add(1).min(1 << self.slot_bits())
     }
 }

@@ -1,6 +1,7 @@
 //! Searches by key and by rank, and the arithmetic of ranks.
 
 use super::Damage;
+use crate::kernel::in_usize;
 use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use std::ops::{Bound, RangeBounds};
@@ -46,7 +47,7 @@ pub(crate) fn find_key<K: Copy + Into<u64>>(
         return Err(if key < first { 0 } else { count });
     }
     // As many keys as that may be before it and behind it.
-    let distance = |keys: u64| usize::try_from(keys).unwrap_or(usize::MAX);
+    let distance = |keys: u64| in_usize(keys);
     let to = distance(key - first).min(count - 1);
     let mut from = (count - 1).saturating_sub(distance(last - key)).min(to);
     // Find the last key that is not above `key`, without branches, which would be mispredicted.

@@ -2,6 +2,7 @@
 //! a time.
 
 use super::{Damage, FolderView, SetView, Shape, SparseView};
+use crate::kernel::in_usize;
 use crate::set::container::Scratch;
 use std::sync::Arc;
 
@@ -71,9 +72,7 @@ impl Origin<'_> {
         match self {
             Self::Sparse(view) => view.select(rank),
             Self::Parts(folder) => folder.select(rank),
-            Self::Few(values) => {
-                Ok(values[..].get(usize::try_from(rank).unwrap_or(usize::MAX)).copied())
-            }
+            Self::Few(values) => Ok(values[..].get(in_usize(rank)).copied()),
         }
     }
 
@@ -89,7 +88,7 @@ impl Origin<'_> {
                 })
             }
             Self::Few(values) => {
-                let from = usize::try_from(rank).unwrap_or(usize::MAX);
+                let from = in_usize(rank);
                 let rest = values.get(from..).unwrap_or_default();
                 let count = rest.len().min(out.len());
                 out[..count].copy_from_slice(&rest[..count]);

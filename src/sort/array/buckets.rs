@@ -1,5 +1,6 @@
 //! Buckets: the ranges of values that are sorted on their own.
 
+use crate::kernel::in_usize;
 use crate::sort::partitioning::Entry;
 
 /// About the size of a bucket in bytes: with as much scratch memory it fits in the second-level
@@ -37,6 +38,6 @@ impl Buckets {
     #[inline]
     pub(super) fn of_value<T: Entry>(self, value: T) -> usize {
         let bucket = value.widen().saturating_sub(self.base) >> self.shift;
-        usize::try_from(bucket).unwrap_or(usize::MAX).min(self.count - 1)
+        in_usize(bucket).min(self.count - 1)
     }
 }

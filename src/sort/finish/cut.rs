@@ -10,9 +10,10 @@ use super::span::{Group, Span, join_buckets};
 use crate::error::Result;
 use crate::kernel::on_each;
 use crate::kernel::sys::Pages;
+use crate::set::bitmap::Word;
 use crate::sort::load::entries::{Source, reserve};
 use crate::sort::load::scatter::Scatter;
-use crate::sort::partitioning::{Entry, low_mask};
+use crate::sort::partitioning::Entry;
 
 /// Bits of a histogram that cuts a partition.
 const CUT_BITS: u32 = 12;
@@ -155,7 +156,7 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
         }
         let groups = join_buckets(&total, share).into_iter();
         let spans = groups.map(|Group { first, last, count }| {
-            (span.part(first << shift, (last << shift) | low_mask(shift)), count)
+            (span.part(first << shift, (last << shift) | u64::low_mask(shift)), count)
         });
         Ok(spans.collect())
     }

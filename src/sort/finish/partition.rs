@@ -20,11 +20,11 @@ use super::span::{Group, Span, join_buckets};
 use super::ways::Way;
 use super::workspace::Workspace;
 use crate::error::Result;
-use crate::kernel::{Level, popcount};
-use crate::set::bitmap::BitmapMut;
+use crate::kernel::{Level, in_usize, popcount};
+use crate::set::bitmap::{BitmapMut, Word};
 use crate::sort::load::entries::{ChunkList, Held, Source};
 use crate::sort::load::spill::{Chain, Extents, ReadBuffers, SpillFiles};
-use crate::sort::partitioning::{Entry, low_mask};
+use crate::sort::partitioning::Entry;
 
 /// Widest window of a bitmap: 2^24 values, 2 MiB.
 pub(in crate::sort) const MAX_BITMAP_BITS: u32 = 24;
@@ -149,7 +149,7 @@ impl<E: Entry> Finisher<E> {
         let words = if let Some(segment) = segment {
             segment
         } else {
-            let count = usize::try_from(span.len().div_ceil(64)).unwrap_or(usize::MAX);
+            let count = in_usize(span.len().div_ceil(64));
             workspace.zeros(count)?
         };
         let ones_of = |words: &[u64]| popcount::ones(level, bytemuck::cast_slice(words));
@@ -219,8 +219,7 @@ impl<E: Entry> Finisher<E> {
             let offset = window * size;
             let part = span.part(offset, offset + size - 1);
             let Self { buffers, workspace, carries, positions, .. } = self;
-            let counts: &mut [u16] =
-                workspace.slice(usize::try_from(part.len()).unwrap_or(usize::MAX))?;
+            let counts: &mut [u16] = workspace.slice(in_usize(part.len()))?;
             counts.fill(0);
             carries.clear();
             if let Some(absorbed) = &segment {
@@ -264,7 +263,7 @@ impl<E: Entry> Finisher<E> {
     ) -> Result<()> {
         emit.written.ways.take(Way::Radix);
         let Self { buffers, workspace, values_scratch, .. } = self;
-        let count_here = usize::try_from(count).unwrap_or(usize::MAX);
+        let count_here = in_usize(count);
         let counters = radix::counters_for(count_here);
         let (values, counters) = workspace.slices(count_here, counters)?;
         if source.is_in_memory() && span == Span::whole(span.base, source.bits) {
@@ -321,7 +320,7 @@ impl<E: Entry> Finisher<E> {
         }
         drop(histogram);
         let part_of = |group: &Group| {
-            span.part(group.first << shift, (group.last << shift) | low_mask(shift))
+            span.part(group.first << shift, (group.last << shift) | u64::low_mask(shift))
         };
         let parts: Vec<Span> = groups.iter().map(part_of).collect();
         let chains = match files {
@@ -381,7 +380,7 @@ impl<E: Entry> Finisher<E> {
         files: &SpillFiles,
         chains: &mut [Chain],
     ) -> Result<()> {
-        let room = usize::try_from(self.room()).unwrap_or(usize::MAX).max(1);
+        let room = in_usize(self.room()).max(1);
         let Self { buffers, workspace, values_scratch, .. } = self;
         let mut extents = Extents::new(WRITE_BYTES);
         let mut write = |batch: &mut [E]| -> Result<()> {

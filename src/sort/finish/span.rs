@@ -1,6 +1,6 @@
 //! Ranges of a partition that are finished on their own, and how histograms cut them.
 
-use crate::sort::partitioning::low_mask;
+use crate::set::bitmap::Word;
 
 /// A range of a partition that is finished on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(in crate::sort) struct Span {
 impl Span {
     /// The span of all entries of `bits` bits.
     pub(in crate::sort) fn whole(base: u64, bits: u32) -> Self {
-        Self { base, lo: 0, hi: low_mask(bits), is_part: true }
+        Self { base, lo: 0, hi: u64::low_mask(bits), is_part: true }
     }
 
     /// The smallest value.

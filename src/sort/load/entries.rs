@@ -4,13 +4,14 @@
 use super::spill::{Chain, ReadBuffers, SpillFiles};
 use crate::error::{Error, Result};
 use crate::kernel::sys::Pages;
-use crate::kernel::{cache, prefetch};
-use crate::sort::partitioning::{Entry, low_mask};
+use crate::kernel::{cache, in_usize, prefetch};
+use crate::set::bitmap::Word;
+use crate::sort::partitioning::Entry;
 use std::slice::ChunksExactMut;
 
 /// Zeroed memory of whole words.
 pub(in crate::sort) fn reserve(bytes: u64) -> Result<Pages> {
-    let words = usize::try_from(bytes / 8).unwrap_or(usize::MAX);
+    let words = in_usize(bytes / 8);
     Pages::zeroed(words).map_err(Error::no_memory(words.saturating_mul(8)))
 }
 
@@ -229,7 +230,7 @@ impl<E: Entry> Source<'_, '_, E> {
         buffers: &mut ReadBuffers<E>,
         mut sink: impl FnMut(&[E]),
     ) -> Result<()> {
-        if lo == 0 && last >= low_mask(self.bits) {
+        if lo == 0 && last >= u64::low_mask(self.bits) {
             return self.for_each(buffers, sink);
         }
         let last = last - lo;

@@ -8,7 +8,8 @@
 
 use crate::error::{Error, Result};
 use crate::kernel::sys::give_back;
-use crate::sort::partitioning::{Entry, low_mask};
+use crate::set::bitmap::Word;
+use crate::sort::partitioning::Entry;
 use byteorder::{ByteOrder, LittleEndian};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -107,7 +108,7 @@ impl SpillFiles {
 
     fn read(&self, place: u64, buffer: &mut [u8]) -> Result<()> {
         let spill = &self.files[(place >> OFFSET_BITS) as usize];
-        let offset = place & low_mask(OFFSET_BITS);
+        let offset = place & u64::low_mask(OFFSET_BITS);
         spill
             .get()?
             .read_exact_at(buffer, offset)
@@ -128,7 +129,7 @@ impl SpillFiles {
         while place != NONE {
             let (previous, entries) = self.header(place)?;
             let spill = &self.files[(place >> OFFSET_BITS) as usize];
-            let offset = place & low_mask(OFFSET_BITS);
+            let offset = place & u64::low_mask(OFFSET_BITS);
             give_back(spill.get()?, offset, HEADER_BYTES as u64 + entries * width);
             place = previous;
         }
@@ -180,7 +181,7 @@ impl<E: Entry> ReadBuffers<E> {
 }
 
 fn unpack<E: Entry>(bytes: &[u8], width: usize, entries: &mut [E]) {
-    let mask = low_mask(8 * u32::try_from(width).unwrap_or(8));
+    let mask = u64::low_mask(8 * u32::try_from(width).unwrap_or(8));
     for (index, entry) in entries.iter_mut().enumerate() {
         if let Some(word) = bytes[index * width..].first_chunk::<8>() {
             *entry = E::narrow(u64::from_le_bytes(*word) & mask);
@@ -328,7 +329,7 @@ mod tests {
             pieces in prop::collection::vec(
                 (0_usize..4, prop::collection::vec(any::<u64>(), 0..60)), 0..12),
         ) {
-            let keep = |values: &[u64]| values.iter().map(|v| v & low_mask(bits)).collect();
+            let keep = |values: &[u64]| values.iter().map(|v| v & u64::low_mask(bits)).collect();
             let wide: Vec<(usize, Vec<u64>)> =
                 pieces.iter().map(|(number, values)| (*number, keep(values))).collect();
             round_trip(bits, buffer, &wide);

@@ -31,6 +31,7 @@
 use crate::error::{Error, Result};
 use crate::io::read::{BlockFormat, LineShare, WAITING_BYTES};
 use crate::io::write::Spool;
+use crate::kernel::in_usize;
 use crate::kernel::sys::Machine;
 use crate::number::MAX_RECORD_BYTES;
 use crate::size::ByteSize;
@@ -358,8 +359,4 @@ impl Budget {
     pub(crate) fn command(self) -> Self {
         Self { bytes: self.bytes - OWN_BYTES.min(self.bytes / 8) }
     }
-}
-
-pub(in crate::sort) fn in_usize(bytes: u64) -> usize {
-    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
