@@ -81,7 +81,7 @@ pub fn pieces(
     if !starts.is_sorted_by(|a, b| a < b) || starts.first() == Some(&0) {
         return Err(Error::usage("the starts of windows ascend, and are above 0"));
     }
-    let mut pieces = Vec::new();
+    let (mut pieces, mut count) = (Vec::new(), 0);
     for (window, first) in std::iter::once(0).chain(starts.iter().copied()).enumerate() {
         let last = starts.get(window).map_or(u64::MAX, |start| start - 1);
         let mut waiting = vec![(first, last)];
@@ -89,21 +89,32 @@ pub fn pieces(
             Error::if_cancelled(progress)?;
             let Some((first, last)) = ends_within(set, first, last)? else { continue };
             if first >> 16 < last >> 16 {
-                let count = ask(set, |view| view.range_len(first..=last))?;
-                if about_bytes(count, first, last) > most_bytes as u64 {
+                let here = ask(set, |view| view.range_len(first..=last))?;
+                if about_bytes(here, first, last) > most_bytes as u64 {
                     waiting.extend(halves(first, last));
                     continue;
                 }
             }
-            let bytes = window_of(set, first, last)?.progress(Arc::clone(progress)).to_bytes()?;
-            if bytes.len() > most_bytes && first >> 16 < last >> 16 {
+            let values = window_of(set, first, last)?.progress(Arc::clone(progress));
+            let piece = values.to_temporary_file()?;
+            if piece.bytes().len() > most_bytes && first >> 16 < last >> 16 {
                 waiting.extend(halves(first, last));
             } else {
-                pieces.push((window, bytes));
+                count += piece.len();
+                pieces.push((window, piece.bytes().to_vec()));
             }
         }
     }
+    check_count(set, count)?;
     Ok(pieces)
+}
+
+/// Fails if the parts of a set have more or fewer values than the set says: it is damaged.
+pub(super) fn check_count(set: &dyn AsSet, count: u64) -> Result<()> {
+    ask(set, |view| match view.len()? {
+        len if len == count => Ok(()),
+        _ => Err(Damage::of("the set has another number of values than it says")),
+    })
 }
 
 /// The two halves of a window, the upper one first.

@@ -2,7 +2,7 @@ use super::manifest::MANIFEST;
 use super::*;
 use crate::error::{Error, FolderFault};
 use crate::set::view::tests::check;
-use crate::set::{IntegerSet, SetFile, or};
+use crate::set::{IntegerSet, SetFile, SetFormat, or};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fs;
@@ -218,6 +218,25 @@ fn a_folder_appears_whole_and_replaces_only_its_like() {
     assert!(empty.is_empty() && empty.min().unwrap().is_none() && empty.iter().next().is_none());
     empty.verify().unwrap();
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 3, "no temporary folder stays");
+}
+
+#[test]
+fn parts_and_pieces_of_a_set_have_all_its_values() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("ids.bits");
+    let ids: IntegerSet = (0..1_u64 << 18).step_by(3).collect();
+    ids.write_as(&path, SetFormat::DenseBits).unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    // Behind the header is the first word, which has value 3: the header counts it.
+    bytes[4096] ^= 1 << 3;
+    let damaged = SetFile::from_bytes(&bytes).unwrap();
+    let expected = "another number of values";
+    let parts = NonZero::new(3).unwrap();
+    let refused = write_folder(&damaged, root.path().join("parts"), parts).unwrap_err();
+    assert!(refused.to_string().contains(expected), "{refused}");
+    assert!(!root.path().join("parts").exists());
+    let refused = pieces(&damaged, &[1 << 17], 1 << 12, &Arc::default()).unwrap_err();
+    assert!(refused.to_string().contains(expected), "{refused}");
 }
 
 #[test]

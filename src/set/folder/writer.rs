@@ -1,7 +1,7 @@
 //! Writes folders that appear whole or not at all.
 
 use super::manifest::{MANIFEST, Manifest, Part};
-use super::piece::{ask, ends_within, window_of};
+use super::piece::{ask, check_count, ends_within, window_of};
 use crate::error::{Error, FolderFault, Result};
 use crate::io::write::{
     Access, Encoding, FileLabel, Writer, end_of_links, folder_of, publish_folder,
@@ -244,6 +244,7 @@ pub(crate) fn write_folder_in(
         let values = values.progress(Arc::clone(progress));
         rows.extend(write_part(writer.folder(), rows.len(), spool, values)?);
     }
+    check_count(set, rows.iter().map(|part| part.cardinality).sum())?;
     writer.commit(rows)
 }
 

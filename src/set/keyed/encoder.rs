@@ -10,7 +10,7 @@ use crate::io::write::Spool;
 use crate::set::container::{BITMAP_BYTES, Container};
 use crate::set::file::{
     BitsWriter, Extent, Portable, PortableWriter, Representation, Sections, SetFile, Sizes,
-    ValueSink, in_containers,
+    ValueSink, in_containers, in_order,
 };
 use crate::set::format::SetFormat;
 use crate::set::sink::rewrite;
@@ -197,6 +197,7 @@ fn dense(values: &[u64], min: u64, max: u64) -> Vec<u8> {
 
 impl ValueSink for SetEncoder<'_> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        in_order(container).map_err(self.spool.label().failed())?;
         if self.large.is_none() && self.values.len() + container.len() as usize <= GROUP_VALUES {
             container.append_to(key, &mut self.lows, &mut self.values);
             return Ok(());
@@ -210,5 +211,19 @@ impl ValueSink for SetEncoder<'_> {
             return Ok(());
         }
         self.grow()?.values(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::set::file::is_out_of_order;
+
+    #[test]
+    fn a_container_that_does_not_ascend_is_refused() {
+        let scratch = tempfile::tempfile().unwrap();
+        let mut encoder = SetEncoder::new(&scratch, Spool::default());
+        let refused = encoder.container(0, Container::Array(&[[9, 0], [3, 0]])).unwrap_err();
+        assert!(is_out_of_order(&refused), "{refused}");
     }
 }

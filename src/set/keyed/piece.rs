@@ -140,8 +140,11 @@ impl Pieces {
                     self.most_bytes,
                     &self.progress,
                 )?;
-                self.large = (of, index, parts.into_iter());
-                return self.piece();
+                if !parts.is_empty() {
+                    self.large = (of, index, parts.into_iter());
+                    return self.piece();
+                }
+                // An empty set whose key alone is larger than a piece.
             }
             bucket = of;
             together.push(index);

@@ -80,19 +80,22 @@ impl<'a> SetView<'a> {
             }
             Shape::Treemap(treemap) => {
                 let high = u32::try_from(key >> 16);
-                let (place, wanted) = match high.map_or(Err(treemap.len()), |h| treemap.find(h)) {
-                    Ok(bucket) => (bucket + 1, split(key).1),
-                    Err(behind) => (behind, u16::MAX),
-                };
-                let Some(bucket) = place.checked_sub(1) else { return Ok(None) };
-                let (high, roaring) = treemap.get(bucket)?;
-                match last_in(roaring, u64::from(high) << 16, wanted)? {
-                    None if bucket > 0 => {
-                        let (high, roaring) = treemap.get(bucket - 1)?;
-                        last_in(roaring, u64::from(high) << 16, u16::MAX)?
+                let (behind, mut wanted) =
+                    match high.map_or(Err(treemap.len()), |h| treemap.find(h)) {
+                        Ok(bucket) => (bucket + 1, split(key).1),
+                        Err(behind) => (behind, u16::MAX),
+                    };
+                // Any number of buckets may have no containers.
+                let mut found = None;
+                for bucket in (0..behind).rev() {
+                    let (high, roaring) = treemap.get(bucket)?;
+                    found = last_in(roaring, u64::from(high) << 16, wanted)?;
+                    if found.is_some() {
+                        break;
                     }
-                    found => found,
+                    wanted = u16::MAX;
                 }
+                found
             }
         };
         match found {

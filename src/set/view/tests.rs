@@ -3,7 +3,7 @@ use crate::set::sparse::{self, Entry, GROUP_VALUES, GroupEncoder};
 use crate::set::{AsSet, IntegerSet};
 use ::roaring::{RoaringBitmap, RoaringTreemap};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An interpreter takes a second for some hundred values.
 const MOST: u64 = if cfg!(miri) { 300 } else { 9000 };
@@ -50,6 +50,8 @@ pub(in crate::set) fn check(
     let sorted: Vec<u64> = set.iter().copied().collect();
     let values: Result<Vec<u64>, _> = view.iter().collect();
     prop_assert_eq!(&values.unwrap(), &sorted);
+    let from_end: Result<Vec<u64>, _> = view.iter().rev().collect();
+    prop_assert!(from_end.unwrap().iter().rev().eq(&sorted));
     prop_assert_eq!(view.len().unwrap(), set.len() as u64);
     prop_assert_eq!(view.min().unwrap(), set.first().copied());
     prop_assert_eq!(view.max().unwrap(), set.last().copied());
@@ -129,6 +131,7 @@ proptest! {
     fn a_mapped_treemap_answers_like_the_model(
         set in sets(),
         shifts in prop::collection::vec(prop_oneof![Just(0_u64), Just(1 << 32), Just(u64::MAX << 32)], 3),
+        empty in prop::collection::btree_set(prop_oneof![0_u32..6, any::<u32>()], 0..6),
         probes in prop::collection::vec(any::<u64>(), PROBES),
     ) {
         let set: BTreeSet<u64> = set
@@ -137,8 +140,15 @@ proptest! {
             .map(|(index, value)| value | shifts[index % shifts.len()])
             .collect();
         let treemap: RoaringTreemap = set.iter().copied().collect();
-        let mut bytes = Vec::new();
-        treemap.serialize_into(&mut bytes).unwrap();
+        // The format allows buckets without values.
+        let mut buckets: BTreeMap<u32, RoaringBitmap> =
+            empty.into_iter().map(|key| (key, RoaringBitmap::new())).collect();
+        buckets.extend(treemap.bitmaps().map(|(key, bitmap)| (key, bitmap.clone())));
+        let mut bytes = (buckets.len() as u64).to_le_bytes().to_vec();
+        for (key, bitmap) in buckets {
+            bytes.extend(key.to_le_bytes());
+            bitmap.serialize_into(&mut bytes).unwrap();
+        }
         let (buckets, cardinality) = check_buckets(&bytes).unwrap();
         prop_assert_eq!(cardinality, set.len() as u64);
         let walked = TreemapView::new(&bytes, Table::Walked(&buckets));
@@ -495,6 +505,20 @@ fn containers_of_runs_do_not_reach_into_each_other() {
     let refused = SetView::roaring(&bytes).unwrap_err();
     assert_eq!(refused.what, "a container begins inside of another");
     assert_eq!(refused.offset, body as u64 + 1);
+}
+
+#[test]
+fn nothing_follows_an_error_from_the_end() {
+    // 5 and 6, and behind them 9 and 3: the second container is damaged.
+    let bitmap: RoaringBitmap = [5, 6, 0x1_0003, 0x1_0009].into_iter().collect();
+    let mut bytes = Vec::new();
+    bitmap.serialize_into(&mut bytes).unwrap();
+    let behind = bytes.len() - 4;
+    bytes[behind..].copy_from_slice(&[9, 0, 3, 0]);
+    let mut values = SetView::roaring(&bytes).unwrap().range(1..);
+    assert_eq!(values.next(), Some(Ok(5)));
+    assert!(values.next_back().unwrap().is_err());
+    assert_eq!((values.next_back(), values.next()), (None, None));
 }
 
 /// A treemap of three buckets, with a table of them that `change` has damaged.

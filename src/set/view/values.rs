@@ -333,7 +333,7 @@ impl ByContainer<'_> {
                     return Some(Ok(value));
                 }
                 Err(damage) => {
-                    (self.ended, self.front) = (true, Decoded::default());
+                    (self.ended, self.front, self.given) = (true, Decoded::default(), None);
                     return Some(Err(damage));
                 }
             }
