@@ -164,7 +164,7 @@ pub enum Error {
         limit: ByteSize,
     },
     /// The operating system refused.
-    #[error("cannot {action} {path}", path = shown(path))]
+    #[error("cannot {action} {path}", path = shown(action, path))]
     Io {
         /// Verb of "cannot … FILE".
         action: &'static str,
@@ -397,8 +397,12 @@ impl FolderFault {
 }
 
 /// The name of a file for a message, which shows an empty one, too.
-fn shown(path: &Path) -> impl fmt::Display {
-    if path.as_os_str().is_empty() { "\"\"".to_owned() } else { path.display().to_string() }
+fn shown(action: &str, path: &Path) -> impl fmt::Display {
+    match path.to_str() {
+        Some("") => "\"\"".to_owned(),
+        Some("-") if action == "write" => "standard output".to_owned(),
+        _ => path.display().to_string(),
+    }
 }
 
 impl Error {

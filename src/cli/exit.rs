@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::io::caught::abort_on_other_panics;
 use crate::kernel::sys::{Standard, give_back_large_blocks};
 use crate::progress::Progress;
+use std::borrow::Cow;
 use std::error::Error as _;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -111,7 +112,35 @@ pub(super) fn tell_error(program: &str, error: &Error) {
     }
 }
 
-/// Prints to standard error. If that fails, nothing more can be done.
+/// Prints to standard error. If that fails, nothing more can be done. Control characters, which a
+/// name of a file may have, are escaped: a terminal would obey them.
 pub(super) fn say(message: &str) {
-    let _ = writeln!(io::stderr(), "{message}");
+    let _ = writeln!(io::stderr(), "{}", escaped(message));
+}
+
+fn escaped(message: &str) -> Cow<'_, str> {
+    let is_harmless = |shown: char| shown == '\n' || shown == '\t' || !shown.is_control();
+    if message.chars().all(is_harmless) {
+        return message.into();
+    }
+    let mut text = String::new();
+    for shown in message.chars() {
+        if is_harmless(shown) {
+            text.push(shown);
+        } else {
+            text.extend(shown.escape_default());
+        }
+    }
+    text.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_no_control_characters() {
+        assert_eq!(escaped("a\tb\nä"), "a\tb\nä");
+        assert_eq!(escaped("\u{1b}[31mred\r\u{9b}"), r"\u{1b}[31mred\r\u{9b}");
+    }
 }

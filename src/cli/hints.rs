@@ -4,6 +4,7 @@
 use super::names::is_set_file;
 use crate::bloom::is_filter_file;
 use crate::error::{DataChange, Error, FolderFault};
+use crate::io::read::is_stdin;
 use crate::number::{Line, Malformed, Notation};
 use crate::set::foreign::ForeignFormat;
 use crate::set::keyed::is_sets_file;
@@ -56,6 +57,9 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::Outdated { change: DataChange::Longer(_), .. } => {
             "index what was appended: bitset bloom index build --append DATA, with -o INDEX if that is not DATA.bix"
         }
+        Error::DamagedIndex { offset: 0, .. } => {
+            "if this is the data, name its index, DATA.bix; else index it again: bitset bloom index build DATA"
+        }
         Error::Outdated { .. } | Error::DamagedIndex { .. } => {
             "index the file again: bitset bloom index build DATA"
         }
@@ -65,6 +69,9 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         }
         Error::CannotReread { .. } => {
             "raise --mem, allow temporary files, or give a file instead of a pipe"
+        }
+        Error::Io { action: "write", path, source } if is_stdin(path) => {
+            return (source.kind() == io::ErrorKind::StorageFull).then_some("free some space");
         }
         Error::Io { action, source, .. } => return io_hint(action, source),
         _ => return None,

@@ -2,6 +2,7 @@
 //! of an input, and a set is not read as lines.
 
 use crate::error::{Error, Result};
+use crate::io::page::is_own_file;
 use crate::io::read::is_stdin;
 use crate::io::write::is_same_file;
 use crate::set::keyed::{file_in_name, is_sets_file};
@@ -76,16 +77,19 @@ pub(super) fn only_lines(path: &Path) -> Result<()> {
     Err(Error::usage(format!("{name}: {what} ({advice})")))
 }
 
-/// Refuses a set among files of which malformed lines are left out: it would have no other lines.
+/// Refuses a set, a filter or an index among files of which malformed lines are left out: it would
+/// have no other lines.
 pub(super) fn no_sets_as_lines<'p>(files: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
-    let is_set = |file: &&PathBuf| is_sets_file(file) || is_set_file(file);
-    match files.into_iter().find(is_set) {
-        Some(file) => {
-            let what = "is a set, not text, and all of it would be left out as malformed";
-            Err(Error::usage(format!("{} {what}: bitset cat prints its values", file.display())))
+    for file in files {
+        let (is_set, is_own) = (is_sets_file(file) || is_set_file(file), is_own_file(file));
+        if is_set || is_own {
+            let kind = if is_set { "a set" } else { "a damaged set, a filter or an index" };
+            let what = "not text, and all of it would be left out as malformed";
+            let advice = if is_set { ": bitset cat prints its values" } else { "" };
+            return Err(Error::usage(format!("{} is {kind}, {what}{advice}", file.display())));
         }
-        None => Ok(()),
     }
+    Ok(())
 }
 
 /// Whether a file that is read as text is a set. False if it cannot be opened.

@@ -210,8 +210,8 @@ impl LineTools {
         }
     }
 
-    /// Hands over the lines whose numbers are in a set, in memory or in a file, or all others. Empty
-    /// lines have no number, so they are not in the set.
+    /// Hands over the lines whose numbers are in a set, in memory or in a file, or all others. A line
+    /// without a number is never handed over: it is empty, or malformed and skipped.
     ///
     /// O(bytes) time, and a question to the set for each number. All numbers of a chunk are asked
     /// together.
@@ -304,7 +304,8 @@ impl LineTools {
             Ok(counts.sum::<Result<u64>>()?.max(FIRST_KEYS))
         };
         let keys = first.expected_keys().map_or_else(guess, Ok)?;
-        let mut seen = Growing::new(first.keys(keys), self.memory_beside(&files).bytes())?;
+        let memory_bytes = self.memory_beside(&files).distinct_filter();
+        let mut seen = Growing::new(first.keys(keys), memory_bytes)?;
         let mut copied = Vec::new();
         job.each(files, |bytes| {
             copied.clear();
@@ -315,7 +316,8 @@ impl LineTools {
 
     /// Hands over the keys that both files have, each once, in the order of the first one and with
     /// a terminator, exactly. Filters with this rate of false positives keep most other lines out
-    /// of the search. Lines that do not fit in memory go to temporary files.
+    /// of the search. Lines that do not fit in memory go to temporary files. The
+    /// [`funnel`](Self::funnel) does not matter here.
     ///
     /// O(bytes) time: the smaller file is read twice, the larger one once.
     ///

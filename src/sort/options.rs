@@ -194,8 +194,8 @@ impl Sort {
         self
     }
 
-    /// Uses this many threads. The run fails with none, or with more than 256. The default is one a
-    /// processor, and at most one for each 8 MiB of the memory limit.
+    /// Uses up to this many threads, and at most one for each 8 MiB of the memory limit. The run fails
+    /// with none, or with more than 256. The default is one a processor.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self

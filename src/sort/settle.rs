@@ -79,8 +79,8 @@ impl Sort {
         let machine = Machine::detect();
         let limit = Budget::on(&machine, self.memory).without(self.beside.total())?;
         self.memory = Some(limit);
-        let threads = || Budget::of(limit).default_threads(machine.threads);
-        self.threads = Some(self.threads.unwrap_or_else(threads));
+        let most = self.threads.unwrap_or(machine.threads);
+        self.threads = Some(Budget::of(limit).threads_up_to(most));
         Ok(())
     }
 
@@ -192,13 +192,13 @@ mod tests {
     fn a_machine_of_many_processors_sorts_in_little_memory() {
         for mebibytes in [48, 64, 100, 256, 512, 2048] {
             let limit = ByteSize::from_mib(mebibytes);
-            let threads = Budget::of(limit).default_threads(256);
+            let threads = Budget::of(limit).threads_up_to(256);
             assert!(threads >= 4, "{mebibytes} MiB: {threads}");
             let sort = Sort::new().values((0..1000).map(|value| value << 40)).threads(threads);
             let sort = sort.memory(limit.max(MIN_MEMORY)).strategy(Strategy::Spill);
             assert!(sort.explain().is_ok(), "{mebibytes} MiB, {threads} threads");
         }
-        assert_eq!(Budget::of(MIN_MEMORY).default_threads(2), 2);
-        assert_eq!(Budget::of(ByteSize::from_mib(1)).default_threads(2), 1);
+        assert_eq!(Budget::of(MIN_MEMORY).threads_up_to(2), 2);
+        assert_eq!(Budget::of(ByteSize::from_mib(1)).threads_up_to(2), 1);
     }
 }

@@ -256,6 +256,10 @@ fn plans_are_made_for_anything() {
     assert_eq!(json[0]["hashes"].as_u64(), Some(7));
     let common = work.set("bloom plan --common -n 50e9 --line-bytes 64 --mem 1G", "").quiet();
     assert!(common.contains("about 50000000000 and 50000000000 lines"), "{common}");
+    for impossible in ["-n 1K -p nan", "-n 1K --bits-per-key 0", "-n 1 -p 2 --json"] {
+        let ended = work.set(&format!("bloom plan {impossible}"), "");
+        ended.refused("there can be no such filter");
+    }
     work.write("a", "x\n");
     let before = work.read("a");
     let explained = work.set("bloom common a a --explain", "").quiet();

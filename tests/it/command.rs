@@ -134,6 +134,16 @@ fn names_of_inputs_come_from_a_list() {
     work.run_with("--files0-from -", b"").refused("names no file");
     work.run_with("--files0-from -", b"c\0\0a b").refused("empty name");
     work.run("--files0-from list c").refused("cannot be used with");
+    // Neither an endless list nor one of lines is read to its end.
+    work.run("-S 64M --files0-from /dev/zero").refused("name 1 is an empty name");
+    work.write("lines", "a b\nc\n");
+    work.run("--files0-from lines").refused("lines: name 1 is no name of a file");
+    work.write("long", "7".repeat(1 << 20));
+    let ran = work.run("--files0-from long");
+    ran.refused("find -print0");
+    assert!(ran.err.len() < 300, "{ran:?}");
+    work.write("many", "c\0".repeat(200_000));
+    work.run("-S 64M --files0-from many").refused("do not fit in the memory limit");
 }
 
 #[test]
@@ -396,4 +406,21 @@ fn tables_are_refused_by_a_build_without_them() {
     }
     work.set("or ids -o out.feather", "").refused("no feature columnar");
     assert_eq!(work.names(), ["ids", "stream", "users"]);
+}
+
+#[test]
+fn files_without_lines_are_not_left_out_as_malformed() {
+    let work = Workspace::new();
+    work.write("ids", "3\n40\n");
+    work.set("build ids -o ids.bits", "").quiet();
+    work.set("bloom build ids -o ids.bloom", "").quiet();
+    work.set("bloom index build ids", "").quiet();
+    let whole = std::fs::read(work.file("ids.bits")).unwrap();
+    work.write("cut.bits", &whole[..whole.len() - 4]);
+    work.write("out", "before");
+    for file in ["ids.bits", "cut.bits", "ids.bloom", "ids.bix"] {
+        work.run(&format!("--invalid skip {file} -o out")).refused("left out as malformed");
+        work.set(&format!("build --skip-invalid {file} -o out"), "").refused("malformed");
+    }
+    assert_eq!(work.read("out"), "before");
 }

@@ -157,6 +157,7 @@ fn limits_of_the_system_are_errors_and_not_ends() {
     work.write("ids", "2\n1\n");
     assert_eq!(work.run("--mem 100T ids").quiet(), "1\n2\n");
     work.run("--threads 1000 ids").refused("at most 256 threads");
+    assert_eq!(work.run("--threads 200 -S 64M ids").quiet(), work.run("ids").quiet());
     let mut command = work.command(["ids"]);
     let output = command.env("TMPDIR", "/nonexistent").output().unwrap();
     assert_eq!(output.status.code(), Some(2), "as with -T, before anything is read");

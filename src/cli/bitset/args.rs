@@ -366,7 +366,7 @@ pub(super) struct FilterArgs {
     pub(super) set: PathBuf,
     /// Text files of numbers, or of rows with --column; none or `-` is standard input
     pub(super) files: Vec<PathBuf>,
-    /// Copy the lines that are not in the set
+    /// Copy the lines whose numbers are not in the set; empty lines have none
     #[arg(short = 'v', long)]
     pub(super) invert: bool,
     #[command(flatten)]

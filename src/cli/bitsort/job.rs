@@ -13,8 +13,8 @@ use crate::number::Notation;
 use crate::set::SetFormat;
 use crate::sort::{InvalidLines, Sort};
 use std::ffi::OsString;
-use std::fs;
-use std::io::Read;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ impl SortArgs {
             sort = sort.table_filter(rate);
         }
         sort = sort.notation(self.notation()?);
-        let files = self.inputs()?;
+        let files = self.inputs(machine)?;
         if self.rejects.is_some() || self.invalid == Some(InvalidChoice::Skip) {
             names::no_sets_as_lines(&files)?;
         }
@@ -112,31 +112,54 @@ impl SortArgs {
         })
     }
 
-    fn inputs(&self) -> Result<Vec<PathBuf>> {
+    fn inputs(&self, machine: &Machine) -> Result<Vec<PathBuf>> {
         let Some(list) = &self.files0_from else {
             let standard = vec![PathBuf::from("-")];
             return Ok(if self.files.is_empty() { standard } else { self.files.clone() });
         };
-        let names = if is_stdin(list) {
-            let mut names = Vec::new();
-            standard_input()?.read_to_end(&mut names).map_err(Error::io("read", "-"))?;
-            names
-        } else {
-            fs::read(list).map_err(Error::io("read", list))?
-        };
-        let names = names.strip_suffix(b"\0").unwrap_or(&names);
-        if names.is_empty() {
-            return Err(Error::usage(format!("{} names no file", list.display())));
+        let memory_bytes = self.mem.map_or(machine.memory_bytes, |limit| limit.on(machine).bytes());
+        if is_stdin(list) {
+            return names_of(list, standard_input()?, memory_bytes / LIST_SHARE);
         }
-        names
-            .split(|&byte| byte == 0)
-            .map(|name| match name {
-                b"" => Err(Error::usage(format!("{} has an empty name", list.display()))),
-                b"-" if is_stdin(list) => {
-                    Err(Error::usage("standard input cannot be a list and an input"))
-                }
-                name => Ok(PathBuf::from(OsString::from_vec(name.to_vec()))),
-            })
-            .collect()
+        let file = File::open(list).map_err(Error::io("open", list))?;
+        names_of(list, file, memory_bytes / LIST_SHARE)
     }
+}
+
+/// Most bytes of a path, with the NUL byte at its end, that Linux takes.
+const MAX_PATH_BYTES: usize = 4096;
+/// The names of a list may take this part of the memory.
+const LIST_SHARE: u64 = 16;
+
+/// The names of a list of files, each of which ends with a NUL byte. They may take `most_bytes` of
+/// memory.
+fn names_of(list: &Path, list_file: impl Read, most_bytes: u64) -> Result<Vec<PathBuf>> {
+    let refuse = |what: String| Err(Error::usage(format!("{}: {what}", list.display())));
+    let mut reader = BufReader::new(list_file);
+    let (mut names, mut bytes) = (Vec::new(), 0);
+    loop {
+        let (mut name, number) = (Vec::new(), names.len() + 1);
+        let read = reader.by_ref().take(MAX_PATH_BYTES as u64).read_until(0, &mut name);
+        if read.map_err(Error::io("read", list))? == 0 {
+            break;
+        }
+        let is_ended = name.pop_if(|last| *last == 0).is_some();
+        let has_lines = number == 1 && !is_ended && name.contains(&b'\n');
+        bytes += (name.len() + size_of::<PathBuf>()) as u64;
+        match &name[..] {
+            _ if name.len() == MAX_PATH_BYTES || has_lines => {
+                let advice = "names end with NUL bytes, as find -print0 writes them";
+                return refuse(format!("name {number} is no name of a file: {advice}"));
+            }
+            b"" => return refuse(format!("name {number} is an empty name")),
+            b"-" if is_stdin(list) => {
+                return Err(Error::usage("standard input cannot be a list and an input"));
+            }
+            _ if bytes > most_bytes => {
+                return refuse(format!("more names than {number} do not fit in the memory limit"));
+            }
+            _ => names.push(PathBuf::from(OsString::from_vec(name))),
+        }
+    }
+    if names.is_empty() { refuse("it names no file".to_owned()) } else { Ok(names) }
 }

@@ -99,6 +99,7 @@ pub(super) fn percent(share: f64) -> String {
     };
     match (0..=9_usize).find(fits) {
         _ if percent == 0.0 => "0 %".into(),
+        _ if percent >= 1e6 => format!("{percent:.2e} %"),
         Some(decimals) => format!("{percent:.decimals$} %"),
         None => format!("{percent:.2e} %"),
     }

@@ -76,7 +76,7 @@ pub(super) struct BuildArgs {
     delimiter: Option<Byte>,
 
     /// Share of the blocks that may be read in vain; 0.0001 takes twice the space of 0.01
-    #[arg(long, value_name = "P", default_value_t = 0.01)]
+    #[arg(long, value_name = "P", value_parser = super::rate, default_value_t = 0.01)]
     rate: f64,
 
     /// Bytes of a block (K, M, G)

@@ -6,7 +6,7 @@ use super::size::{Size, check_counter_bits, spec};
 use crate::bloom::{Blocked, BuildError, Counting, Design, Spec, Standard, params};
 use crate::cli::bitset::Source;
 use crate::cli::stdout::{print, print_line};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::sys::Machine;
 use crate::lines::RECORD_HEAD_BYTES;
 use crate::lines::common_lines::{Facts, Plan, bits_for};
@@ -71,9 +71,14 @@ pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<()> {
             }
         }
     }
+    // A filter of no keys is no mistake of the caller: its row says why there is none.
+    if rows.iter().all(|row| row.spec.is_err())
+        && let Some(Row { spec: Err(reason), .. }) = rows.iter().find(|row| row.keys > 0)
+    {
+        return Err(Error::usage(format!("there can be no such filter: {reason}")));
+    }
     if args.json {
-        let rows: Vec<Value> = rows.iter().map(Row::json).collect();
-        return print_line(Value::from(rows));
+        return print_line(rows.iter().map(Row::json).collect::<Value>());
     }
     let memory = Machine::detect().memory_bytes;
     let mut text = format!(
@@ -117,7 +122,18 @@ impl Row {
     fn json(&self) -> Value {
         let (design, keys) = (self.design.name(), self.keys);
         match &self.spec {
-            Err(reason) => json!({ "design": design, "keys": keys, "error": reason.to_string() }),
+            Err(reason) => {
+                let (wanted, size) = match self.size {
+                    Size::Rate(rate) => ("rate", rate),
+                    Size::BitsPerKey(bits) => ("bits_per_key", bits),
+                };
+                json!({
+                    "design": design,
+                    "keys": keys,
+                    wanted: size,
+                    "error": reason.to_string(),
+                })
+            }
             Ok(spec) => {
                 let bits = spec.cells().saturating_mul(spec.cell_bits().into());
                 json!({

@@ -106,10 +106,7 @@ impl Format {
     /// Whether the regular file at `path` begins as those of this format do. False if it cannot be
     /// read.
     pub(crate) fn begins(&self, path: &Path) -> bool {
-        let mut head = [0; 8];
-        path.is_file()
-            && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
-            && head == self.magic
+        head_of(path) == Some(self.magic)
     }
 
     /// The codes of a file's first page, and its fields.
@@ -148,6 +145,19 @@ pub(crate) fn may_begin(head: &[u8]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether the regular file at `path` begins in this way. False if it cannot be read.
+pub(crate) fn is_own_file(path: &Path) -> bool {
+    head_of(path).is_some_and(|head| may_begin(&head))
+}
+
+/// The first bytes of a regular file.
+fn head_of(path: &Path) -> Option<[u8; 8]> {
+    let mut head = [0; 8];
+    // A named pipe would wait for its writer.
+    let mut file = path.is_file().then(|| File::open(path))?.ok()?;
+    file.read_exact(&mut head).ok().map(|()| head)
 }
 
 /// The fields of a page, one after the other. Behind the last one everything is 0.

@@ -15,7 +15,7 @@
 mod plan;
 
 use super::exact::{Inserted, LineSet};
-use super::keys::LineJob;
+use super::keys::{Funnel, LineJob};
 use super::records::{PartOptions, Parts, Records, check, merge, merge_lines, put};
 use super::spool::{Spooled, rereadable};
 use crate::bloom::{BlockedBloomFilter, Filter, check_rate};
@@ -118,7 +118,7 @@ impl Survivors<'_> {
 impl<'a> CommonLines<'a> {
     /// Takes two files. Copies streams to temporary files.
     pub(super) fn new(
-        job: LineJob<'a>,
+        mut job: LineJob<'a>,
         memory: Budget,
         folder: &'a Path,
         files: [PathBuf; 2],
@@ -128,6 +128,8 @@ impl<'a> CommonLines<'a> {
             return Err(Error::usage("standard input can be one file only"));
         }
         check_rate(rate)?;
+        // Both filters have what is compared: the bytes of the lines.
+        job.rules.funnel = Funnel::default();
         let (paths, copies) = rereadable(files.into(), folder, &job)?;
         let unchanged = Unchanged::of(&paths); // both are read twice
         let facts = [Facts::of(&paths[0], &job)?, Facts::of(&paths[1], &job)?];
@@ -337,5 +339,36 @@ fn screened<'a>(
             filter.contains_many(keys, found);
             Ok(())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lines::{Funnel, LineTools};
+    use crate::size::ByteSize;
+    use std::fmt::Write;
+
+    #[test]
+    fn a_funnel_loses_no_line() {
+        let folder = tempfile::tempdir().unwrap();
+        // More than 7/16 of the memory, so lines go to temporary files, behind the second filter.
+        let lines = (0..200_000).fold(String::new(), |mut lines, number| {
+            writeln!(lines, "{number}").unwrap();
+            lines
+        });
+        let files = ["a", "b"].map(|name| folder.path().join(name));
+        for file in &files {
+            std::fs::write(file, &lines).unwrap();
+        }
+        for funnel in [Funnel::Bytes, Funnel::Long] {
+            let tools = LineTools::new().funnel(funnel).memory(ByteSize::from_bytes(1 << 20));
+            let mut common = Vec::new();
+            let take = |lines: &[u8]| {
+                common.extend_from_slice(lines);
+                Ok(())
+            };
+            tools.common(files.clone(), 0.01, take).unwrap();
+            assert!(common == lines.as_bytes(), "{funnel:?}: {} bytes", common.len());
+        }
     }
 }

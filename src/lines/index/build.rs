@@ -124,9 +124,12 @@ impl Builder {
         new.commit()
     }
 
-    /// Adds the rows that were appended to a file to its index. The result equals the index that
-    /// [`build`](Self::build) makes of the whole file. It reads only samples and the last blocks of
-    /// the old rows. The key, the rate and the size of blocks do not change.
+    /// Adds the rows that were appended to a file to its index. The key, the rate and the size of
+    /// blocks do not change. The result equals the index that [`build`](Self::build) makes of the
+    /// whole file, unless an incomplete last line made the old index an unsorted one.
+    ///
+    /// It reads samples and the last blocks of the old rows; all old rows, if the file was written
+    /// after its index, to see that they are still the same.
     ///
     /// # Errors
     ///

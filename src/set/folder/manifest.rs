@@ -7,6 +7,8 @@ use std::path::Path;
 /// The name of the manifest.
 pub(in crate::set) const MANIFEST: &str = "_manifest.json";
 const VERSION: u64 = 1;
+/// Most bytes of a manifest. A row has about 190: enough for more parts than a process may map.
+pub(super) const MAX_MANIFEST_BYTES: usize = 16 << 20;
 
 /// A row of the manifest: a part of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,6 +122,9 @@ impl Manifest {
     ///
     /// The fault in the bytes.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, FolderFault> {
+        if bytes.len() > MAX_MANIFEST_BYTES {
+            return Err(FolderFault::Manifest);
+        }
         let manifest = Self::parse(bytes).ok_or(FolderFault::Manifest)?;
         manifest.check()?;
         Ok(manifest)

@@ -221,6 +221,17 @@ fn a_folder_appears_whole_and_replaces_only_its_like() {
 }
 
 #[test]
+fn a_manifest_without_end_is_not_read_to_its_end() {
+    let root = tempfile::tempdir().unwrap();
+    let long = root.path().join(MANIFEST);
+    let file = fs::File::create(&long).unwrap();
+    file.set_len(1 << 40).unwrap(); // a hole: it takes no room
+    assert!(matches!(refusal(root.path()), FolderFault::Manifest));
+    let ids = IntegerSet::from([3, 40]);
+    assert!(write_folder(&ids, root.path(), NonZero::new(2).unwrap()).is_err());
+}
+
+#[test]
 fn parts_and_pieces_of_a_set_have_all_its_values() {
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("ids.bits");

@@ -1,6 +1,6 @@
 //! Writes folders that appear whole or not at all.
 
-use super::manifest::{MANIFEST, Manifest, Part};
+use super::manifest::{MANIFEST, MAX_MANIFEST_BYTES, Manifest, Part};
 use super::piece::{ask, check_count, ends_within, window_of};
 use crate::error::{Error, FolderFault, Result};
 use crate::io::write::{
@@ -15,7 +15,7 @@ use crate::set::{Joined, SetFormat, Written};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::num::NonZero;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -110,6 +110,10 @@ impl FolderWriter {
         }
         remove_others(temporary.path(), &manifest).map_err(Error::io("write", &destination))?;
         let bytes = manifest.to_bytes();
+        if bytes.len() > MAX_MANIFEST_BYTES {
+            let (name, parts) = (destination.display(), manifest.parts.len());
+            return Err(Error::usage(format!("{name}: {parts} parts are too many for one folder")));
+        }
         write_manifest(temporary.path(), &bytes)?;
         check_replaceable(&destination)?;
         keep_access(&destination, temporary.path(), &manifest)
@@ -288,7 +292,11 @@ fn manifest_of(folder: &Path) -> Result<Option<Vec<u8>>> {
     if !path.is_file() {
         return Ok(None);
     }
-    fs::read(&path).map(Some).map_err(Error::io("read", path))
+    // A longer file is no manifest, and is not read whole.
+    let (mut bytes, most) = (Vec::new(), MAX_MANIFEST_BYTES as u64 + 1);
+    let read = File::open(&path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    read.map_err(Error::io("read", path))?;
+    Ok(Some(bytes))
 }
 
 /// The folder whose manifest names the part at `path`, if `path` is a part.

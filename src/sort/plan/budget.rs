@@ -19,7 +19,7 @@
 //! | lines that are looked up in a set (`bitset filter`) | five eighths, at most half of these for a filter before it |
 //! | lines of keys | a chunk has a sixteenth of the memory of its thread |
 //! | distinct lines (`bloom dedup --exact`) | six eighths for the set of them, one for temporary files |
-//! | distinct lines by a filter (`bloom dedup`) | all beside the chunks for the filter, which may grow |
+//! | distinct lines by a filter (`bloom dedup`) | seven eighths for the filter, which may grow |
 //! | lines in common (`bloom common`) | two filters of 3/16, a set of 7/16, temporary files of 1/16 |
 //! | a decoder of lines | a quarter |
 //! | packing the output, or encoding a table, of a command that is no sort | a quarter, at most 16 MiB |
@@ -167,11 +167,9 @@ impl Budget {
         self.bytes.checked_sub(bytes).map(ByteSize::from_bytes).ok_or(too_small)
     }
 
-    /// The default number of threads of a sort: one for each processor, or fewer if the limit has
-    /// no room for so many.
-    pub(in crate::sort) fn default_threads(self, processors: usize) -> usize {
-        let room = usize::try_from(self.bytes / MEMORY_PER_THREAD).unwrap_or(MAX_THREADS);
-        processors.min(room).clamp(1, MAX_THREADS)
+    /// The threads of a sort: `most`, or fewer if the limit has no room for so many.
+    pub(in crate::sort) fn threads_up_to(self, most: usize) -> usize {
+        most.min(in_usize(self.bytes / MEMORY_PER_THREAD)).clamp(1, MAX_THREADS)
     }
 
     /// Memory for the decoders of all inputs that are open at the same time. Files of lines are
@@ -318,6 +316,11 @@ impl Budget {
     /// Memory for the set of distinct lines.
     pub(crate) fn distinct_lines(self) -> u64 {
         self.bytes / 8 * 6
+    }
+
+    /// Memory for a filter of distinct lines. The rest is for the lines that are read.
+    pub(crate) fn distinct_filter(self) -> u64 {
+        self.bytes / 8 * 7
     }
 
     /// Memory for the buffers of temporary files beside that set.
