@@ -5,6 +5,7 @@
 
 use super::exact::not_compared;
 use crate::error::{Error, Result};
+use crate::io::write::nameless_in;
 use crate::kernel::in_usize;
 use crate::progress::Progress;
 use byteorder::{ByteOrder, LittleEndian};
@@ -23,7 +24,7 @@ const CHECK_RECORDS: u64 = 1 << 16;
 /// Bytes of output that are handed over together.
 const OUT_BYTES: usize = 1 << 16;
 
-/// A temporary file without a name, so even a killed process does not leave it behind.
+/// Records in a temporary file.
 #[derive(Debug)]
 pub(super) struct Records {
     file: File,
@@ -35,8 +36,7 @@ pub(super) struct Records {
 
 impl Records {
     pub(super) fn new(folder: &Path, buffer_bytes: usize) -> Result<Self> {
-        let file = tempfile::tempfile_in(folder)
-            .map_err(Error::io("create a temporary file in", folder))?;
+        let file = nameless_in(folder)?;
         Ok(Self { file, folder: folder.into(), buffer: Vec::new(), buffer_bytes, count: 0 })
     }
 

@@ -148,6 +148,7 @@ pub(crate) fn may_begin(head: &[u8]) -> bool {
 }
 
 /// Whether the regular file at `path` begins in this way. False if it cannot be read.
+#[cfg(feature = "cli")]
 pub(crate) fn is_own_file(path: &Path) -> bool {
     head_of(path).is_some_and(|head| may_begin(&head))
 }

@@ -18,4 +18,4 @@ pub(crate) use lock::lock;
 pub(crate) use sequence::{Buffer, Carried, Part, Relay, Sequence, Sink};
 pub(crate) use summed::{Summed, append_checksums, checksums_of};
 pub(crate) use telling::Telling;
-pub(crate) use writer::{Encoding, FileLabel, Spool, Whole, Writer, temporary_folder};
+pub(crate) use writer::{Encoding, FileLabel, Spool, Whole, Writer, nameless_in, temporary_folder};

@@ -66,7 +66,7 @@ impl Spool {
 
     /// A file without a name in the folder.
     pub(crate) fn file(&self) -> Result<File> {
-        tempfile::tempfile_in(&self.folder).map_err(Error::io("create a file in", &self.folder))
+        nameless_in(&self.folder)
     }
 
     /// The label of a file in the folder.
@@ -80,6 +80,11 @@ impl Default for Spool {
         let (memory_bytes, pack_bytes) = (Self::MEMORY_BYTES, Self::PACK_BYTES);
         Self { memory_bytes, pack_bytes, folder: temporary_folder() }
     }
+}
+
+/// A temporary file without a name in a folder. Even a killed process leaves nothing of it.
+pub(crate) fn nameless_in(folder: &Path) -> Result<File> {
+    tempfile::tempfile_in(folder).map_err(Error::io("create a temporary file in", folder))
 }
 
 /// How an error names the file that cannot be written.

@@ -134,6 +134,10 @@ impl Reading {
             Self { width: Some(_), .. } if !is_click_house => "a width is for states of ClickHouse",
             _ => return Ok(()),
         };
+        let found = match (self.from, found) {
+            (Some(_), Foreign::Unknown) => "read as another kind".to_owned(),
+            _ => found.to_string(),
+        };
         Err(Error::usage(format!("{wrong}; {name}: {found}")))
     }
 

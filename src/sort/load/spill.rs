@@ -7,6 +7,7 @@
 //! offset below), entries (8 bytes), then the packed entries.
 
 use crate::error::{Error, Result};
+use crate::io::write::nameless_in;
 use crate::kernel::sys::give_back;
 use crate::set::bitmap::Word;
 use crate::sort::partitioning::Entry;
@@ -37,8 +38,7 @@ impl SpillFile {
         if let Some(file) = self.file.get() {
             return Ok(file);
         }
-        let file = tempfile::tempfile_in(&self.folder)
-            .map_err(Error::io("create a temporary file in", &self.folder))?;
+        let file = nameless_in(&self.folder)?;
         Ok(self.file.get_or_init(|| file))
     }
 }
