@@ -11,6 +11,7 @@ use crate::kernel::sys::Machine;
 use crate::kernel::use_at_most;
 use crate::number::Notation;
 use crate::set::SetFormat;
+use crate::sort::plan::budget::Budget;
 use crate::sort::{InvalidLines, Sort};
 use std::ffi::OsString;
 use std::fs::File;
@@ -117,19 +118,17 @@ impl SortArgs {
             let standard = vec![PathBuf::from("-")];
             return Ok(if self.files.is_empty() { standard } else { self.files.clone() });
         };
-        let memory_bytes = self.mem.map_or(machine.memory_bytes, |limit| limit.on(machine).bytes());
+        let memory = Budget::in_force(self.mem.map(|limit| limit.on(machine)));
         if is_stdin(list) {
-            return names_of(list, standard_input()?, memory_bytes / LIST_SHARE);
+            return names_of(list, standard_input()?, memory.names());
         }
         let file = File::open(list).map_err(Error::io("open", list))?;
-        names_of(list, file, memory_bytes / LIST_SHARE)
+        names_of(list, file, memory.names())
     }
 }
 
 /// Most bytes of a path, with the NUL byte at its end, that Linux takes.
 const MAX_PATH_BYTES: usize = 4096;
-/// The names of a list may take this part of the memory.
-const LIST_SHARE: u64 = 16;
 
 /// The names of a list of files, each of which ends with a NUL byte. They may take `most_bytes` of
 /// memory.

@@ -11,8 +11,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Most bytes of data in a group, except for a long line or a larger block. The memory of a thread for its keys is
-/// proportional to this.
+/// Most bytes of data in a group, except for a long line or a larger block. The memory of a thread
+/// for its keys is proportional to this.
 const GROUP_DATA_BYTES: u64 = 64 << 20;
 /// Most bytes of a first or last key that the index keeps.
 pub(super) const BOUND_BYTES: usize = 255;

@@ -4,6 +4,7 @@
 //! | who | share |
 //! |---|---|
 //! | the program and its small buffers | 9 MiB; in a command that is no sort 8 MiB, at most an eighth |
+//! | names of inputs in a list (`--files0-from`) | a sixteenth |
 //! | closed decoders, whose memory the allocator keeps | a twelfth |
 //! | decoders of compressed inputs and of tables | a quarter; half of it for what all open tables keep |
 //! | packing the output, or encoding a table | a quarter |
@@ -170,6 +171,12 @@ impl Budget {
     /// The threads of a sort: `most`, or fewer if the limit has no room for so many.
     pub(in crate::sort) fn threads_up_to(self, most: usize) -> usize {
         most.min(in_usize(self.bytes / MEMORY_PER_THREAD)).clamp(1, MAX_THREADS)
+    }
+
+    /// Memory for the names of inputs in a list.
+    #[cfg(feature = "cli")]
+    pub(crate) fn names(self) -> u64 {
+        self.bytes / 16
     }
 
     /// Memory for the decoders of all inputs that are open at the same time. Files of lines are
