@@ -3,7 +3,9 @@
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::{Column, Refused, each_block, null_rows};
 use crate::error::{at_index, check_memory, invalid, raise, wrong_type};
-use crate::numbers::{BLOCK, Numbers, natural, number, optional, refuse_masked, signed};
+use crate::numbers::{
+    BLOCK, Numbers, column_of_pandas, natural, number, optional, refuse_masked, signed,
+};
 use crate::probe::{Answers, Asker};
 use crate::source::{folder_of, source_of};
 use crate::work::{in_pieces, interrupted};
@@ -85,6 +87,9 @@ impl Keys {
             return Err(wrong_type("one key is no collection of keys: use add, or a list"));
         }
         if let Ok(Some(column)) = Column::of_buffer(object) {
+            return Ok(Self::Numbers(Numbers::Columns(vec![column])));
+        }
+        if let Some(column) = column_of_pandas(object)? {
             return Ok(Self::Numbers(Numbers::Columns(vec![column])));
         }
         let mut keys = Vec::new();
@@ -526,6 +531,10 @@ impl Bloom {
         if let Some(row) = keys.nulls().and_then(|nulls| nulls.iter().position(|null| *null)) {
             return Err(Refused::Null(row).into());
         }
+        // All are looked at before the filter changes: a negative number is refused.
+        if let Keys::Numbers(Numbers::Columns(columns)) = &keys {
+            each_block(columns, BLOCK, true, |_| Ok(()))?;
+        }
         self.change(py, keys.len(), |filter, progress| {
             let mut adding = Adding { filter, progress, new: 0 };
             keys.each(&mut adding)?;
@@ -577,7 +586,7 @@ impl Bloom {
         keys: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (asker, given) = (Asker::of(keys)?, keys);
-        let keys = Keys::of(keys)?;
+        let keys = Keys::of(&asker.with_nulls(keys)?)?;
         let len = keys.len();
         check_memory(len as u64)?;
         let mut found = in_pieces(py, len as u64, |progress| {

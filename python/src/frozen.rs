@@ -4,7 +4,7 @@ use crate::mutable::{deserialized, from_arrow, from_ranges, made};
 use crate::sets::AbstractBitSet;
 use bitsort::set::IntegerSet;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 use std::sync::Arc;
 
 /// A set of natural numbers that never changes. Its hash is that of the `frozenset` of its
@@ -95,7 +95,7 @@ impl FrozenBitSet {
         }
         let set = slf.as_super().get().source(slf.py())?.to_set(&Arc::default())?;
         let copy = of_class(&slf.get_type(), Self::wrap(slf.py(), set)?)?;
-        copy_attributes(slf, &copy, Some(memo))?;
+        copy_deeply(slf, &copy, memo)?;
         Ok(copy)
     }
 
@@ -112,18 +112,45 @@ pub(crate) fn of_class<'py>(
     if set.get_type().is(class) { Ok(set) } else { class.call1((set,)) }
 }
 
-/// Gives a copy of an instance of a subclass the attributes of it; copies of them, with the `memo`
-/// of a deep copy.
+/// The attributes of an instance of a subclass, as pickle has them: those of its `__dict__`, or a
+/// pair of these and those of its `__slots__`.
+pub(crate) fn state<'py>(set: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let state = set.call_method0("__getstate__")?;
+    Ok((!state.is_none()).then_some(state))
+}
+
+/// Gives a copy of an instance of a subclass the attributes in `state`.
 pub(crate) fn copy_attributes(
-    from: &Bound<'_, PyAny>,
-    to: &Bound<'_, PyAny>,
-    memo: Option<&Bound<'_, PyAny>>,
+    copy: &Bound<'_, PyAny>,
+    state: Option<Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    let Some(mut attributes) = from.getattr_opt("__dict__")? else { return Ok(()) };
-    if let Some(memo) = memo {
-        attributes = from.py().import("copy")?.call_method1("deepcopy", (attributes, memo))?;
+    let Some(state) = state else { return Ok(()) };
+    if let Some(own) = copy.getattr_opt("__setstate__")? {
+        return own.call1((state,)).map(drop);
     }
-    to.getattr("__dict__")?.call_method1("update", (attributes,)).map(drop)
+    let (attributes, slots) = match state.extract() {
+        Ok((attributes, slots)) => (attributes, Some(slots)),
+        Err(_) => (state, None),
+    };
+    if !attributes.is_none() {
+        copy.getattr("__dict__")?.call_method1("update", (attributes,))?;
+    }
+    for (name, value) in slots.iter().flat_map(|slots: &Bound<'_, PyDict>| slots.iter()) {
+        copy.setattr(name.cast_into::<PyString>()?, value)?;
+    }
+    Ok(())
+}
+
+/// The same with copies of the attributes. What is reached from them again is copied once.
+pub(crate) fn copy_deeply<'py>(
+    set: &Bound<'py, PyAny>,
+    copy: &Bound<'py, PyAny>,
+    memo: &Bound<'py, PyAny>,
+) -> PyResult<()> {
+    memo.set_item(set.as_ptr().addr(), copy)?;
+    let Some(state) = state(set)? else { return Ok(()) };
+    let deepcopy = set.py().import("copy")?.getattr("deepcopy")?;
+    copy_attributes(copy, Some(deepcopy.call1((state, memo))?))
 }
 
 /// How pickle restores the set, and the attributes of an instance of a subclass.
@@ -131,6 +158,5 @@ pub(crate) fn reduced<'py>(set: &Bound<'py, AbstractBitSet>) -> PyResult<Bound<'
     let bytes = set.call_method0("serialize")?.cast_into::<PyBytes>()?;
     let bytes = PyTuple::new(set.py(), [bytes])?.into_any();
     let restore = set.get_type().getattr("deserialize")?;
-    let attributes = set.getattr_opt("__dict__")?;
-    PyTuple::new(set.py(), [restore, bytes].into_iter().chain(attributes).collect::<Vec<_>>())
+    PyTuple::new(set.py(), [restore, bytes].into_iter().chain(state(set)?).collect::<Vec<_>>())
 }

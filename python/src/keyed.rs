@@ -132,8 +132,8 @@ impl Iterator for Rows {
 /// appears whole or not at all.
 ///
 /// `batches` are pairs of keys and ids: Arrow columns of text or bytes, or lists of str and bytes;
-/// and arrays of integers, or anything else that has integers. They are taken one at a time, and
-/// rows stay within `mem`, a limit for the whole process.
+/// and arrays of integers, or anything else that has integers. They are taken one at a time, in
+/// another thread, and rows stay within `mem`, a limit for the whole process.
 ///
 /// >>> import bitsort, tempfile, os
 /// >>> path = os.path.join(tempfile.mkdtemp(), "tags.sets")

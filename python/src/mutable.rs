@@ -1,7 +1,7 @@
 //! `BitSet`: a set in memory that can change.
 
 use crate::error::{at_index, invalid, raise, wrong_type};
-use crate::frozen::{copy_attributes, of_class, reduced};
+use crate::frozen::{copy_attributes, copy_deeply, of_class, reduced, state};
 use crate::numbers::{BLOCK, Numbers, insert_range, natural, natural_or_other, range_set};
 use crate::sets::{AbstractBitSet, Content, bytes_format, span, whole_span};
 use crate::source::{Operation, Source, is_set_like, operand, set_of, source_of};
@@ -348,7 +348,7 @@ impl BitSet {
 
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let copy = Self::copy(slf)?;
-        copy_attributes(slf, &copy, None)?;
+        copy_attributes(&copy, state(slf)?)?;
         Ok(copy)
     }
 
@@ -357,7 +357,7 @@ impl BitSet {
         memo: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let copy = Self::copy(slf)?;
-        copy_attributes(slf, &copy, Some(memo))?;
+        copy_deeply(slf, &copy, memo)?;
         Ok(copy)
     }
 

@@ -10,7 +10,7 @@ use bitsort::sort::Sort;
 use bitsort::{Format, Progress};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt, PyRange, PyString};
+use pyo3::types::{PyFloat, PyInt, PyRange, PyString, PyType};
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -132,8 +132,11 @@ pub(crate) fn nulls_of_pandas<'py>(
 
 /// Refuses a masked array of numpy: its buffer has what the mask hides, too.
 pub(crate) fn refuse_masked(object: &Bound<'_, PyAny>) -> PyResult<()> {
-    if object.get_type().name()? == "MaskedArray" {
-        return Err(wrong_type("a masked array: give array.compressed() or array.filled(…)"));
+    // By name, because numpy need not be there. Subclasses hide values too.
+    for class in object.get_type().mro() {
+        if class.cast_into::<PyType>()?.name()? == "MaskedArray" {
+            return Err(wrong_type("a masked array: give array.compressed() or array.filled(…)"));
+        }
     }
     Ok(())
 }
@@ -144,6 +147,20 @@ fn refuse_nulls_of_pandas(array: &Bound<'_, PyAny>) -> PyResult<()> {
         Some(nulls) => Err(Refused::Null(nulls.call_method0("argmax")?.extract()?).into()),
         None => Ok(()),
     }
+}
+
+/// Whether an object makes an array of numpy and is none, as an Index of pandas.
+fn has_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.hasattr("__array__")? && !object.hasattr("__array_interface__")?)
+}
+
+/// The integers of an array or an Index of pandas; none if it has others, or nulls.
+pub(crate) fn column_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<Option<Column>> {
+    if !has_array(object)? || nulls_of_pandas(object)?.is_some() {
+        return Ok(None);
+    }
+    let array = object.call_method0("__array__")?;
+    Ok(Column::of_buffer(&array).ok().flatten())
 }
 
 impl Numbers {
@@ -168,7 +185,7 @@ impl Numbers {
         if let Some(column) = Column::of_buffer(object)? {
             return Ok(Self::Columns(vec![column]));
         }
-        if object.hasattr("__array__")? && !object.hasattr("__array_interface__")? {
+        if has_array(object)? {
             refuse_nulls_of_pandas(object)?;
             let array = object.call_method0("__array__")?;
             if let Some(column) = Column::of_buffer(&array)? {

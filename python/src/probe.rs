@@ -217,12 +217,24 @@ impl ArrowAnswers {
     }
 }
 
-/// An array or an Index of pandas as a Series, whose nulls Arrow has, if there are nulls.
-fn with_nulls<'py>(values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    if values.hasattr("__arrow_c_stream__")? || nulls_of_pandas(values)?.is_none() {
-        return Ok(values.clone());
+impl Asker {
+    /// The values with their nulls. What pandas has without a stream of Arrow becomes a Series, or
+    /// before version 3 a table, whose nulls Arrow has, if there are nulls.
+    pub(crate) fn with_nulls<'py>(
+        &self,
+        values: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        const STREAM: &str = "__arrow_c_stream__";
+        let is_of_pandas = matches!(self, Self::Arrow(library) if library == "pandas");
+        if !is_of_pandas || values.hasattr(STREAM)? || nulls_of_pandas(values)?.is_none() {
+            return Ok(values.clone());
+        }
+        let series = values.py().import("pandas")?.call_method1("Series", (values,))?;
+        if series.hasattr(STREAM)? {
+            return Ok(series);
+        }
+        series.call_method1("reset_index", (0, true))?.call_method1("to_frame", ("values",))
     }
-    values.py().import("pandas")?.call_method1("Series", (values,))
 }
 
 /// Which of `values` are in the set.
@@ -232,10 +244,7 @@ pub(crate) fn contains_many<'py>(
     values: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let asker = Asker::of(values)?;
-    let numbers = match &asker {
-        Asker::Arrow(library) if library == "pandas" => Numbers::of(&with_nulls(values)?)?,
-        _ => Numbers::of(values)?,
-    };
+    let numbers = Numbers::of(&asker.with_nulls(values)?)?;
     let progress = Arc::new(Progress::default());
     let ask = || answers(source, &numbers, &progress, &asker);
     let found =

@@ -16,7 +16,9 @@ use bitsort::set::foreign::{ForeignFormat, encode};
 use bitsort::set::{Expression, IntegerSet, SetFormat, SetView, Written, write_folder_with};
 use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyIndexError, PyKeyboardInterrupt, PyOverflowError, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyCapsule, PySlice, PyTuple};
@@ -119,7 +121,7 @@ pub(crate) fn whole_span(
     stop: &Bound<'_, PyAny>,
 ) -> PyResult<Option<(u64, u64)>> {
     let span = span(start, stop)?;
-    if signed(start)? < signed(stop)? && ends_late(stop)? {
+    if start.lt(stop)? && ends_late(stop)? {
         return Err(invalid(format!("{stop} is above 2^64, and values are below it")));
     }
     Ok(span)
@@ -718,7 +720,7 @@ impl AbstractBitSet {
     ) -> PyResult<bool> {
         let source = self.source(py)?;
         let Some((first, last)) = span(start, stop)? else {
-            return Ok(signed(start)? >= signed(stop)?);
+            return start.ge(stop);
         };
         let found = source.ask(|view| view.range_len(first..=last))?;
         let has_all = u128::from(found) == u128::from(last - first) + 1;
@@ -1081,6 +1083,16 @@ impl ArrowValues {
     }
 }
 
+/// The text of the exception of a signal. An error of a stream is a text only, so a Ctrl-C comes again
+/// once the interpreter goes on.
+fn again(py: Python<'_>, error: &PyErr) -> String {
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        // Without this, the caller still gets the error of the stream.
+        let _ = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
+    }
+    error.to_string()
+}
+
 fn stream<'py>(
     py: Python<'py>,
     source: Source,
@@ -1093,7 +1105,7 @@ fn stream<'py>(
         // Only the thread that takes the values checks for signals. Another thread must not: the
         // taking thread may wait for it and hold the interpreter's lock.
         if thread::current().id() == caller {
-            Python::attach(|py| py.check_signals().map_err(|error| error.to_string()))?;
+            Python::attach(|py| py.check_signals().map_err(|error| again(py, &error)))?;
         }
         let values = source.batch(start, BLOCK).map_err(|error| error.to_string())?;
         from = values.last().and_then(|last| last.checked_add(1));

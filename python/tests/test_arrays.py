@@ -374,8 +374,13 @@ def test_a_null_is_answered_with_a_null():
     assert "b" not in keys
 
 
-def test_a_masked_array_is_refused():
-    masked = np.ma.array([1, 2, 3], mask=[0, 1, 0])
+class MaskedColumn(np.ma.MaskedArray):
+    pass
+
+
+@pytest.mark.parametrize("kind", [np.ma.MaskedArray, MaskedColumn])
+def test_a_masked_array_is_refused(kind):
+    masked = np.ma.array([1, 2, 3], mask=[0, 1, 0]).view(kind)
     seen = bs.Bloom(1000, 0.01)
     for call in (
         lambda: bs.BitSet(masked),
@@ -402,3 +407,27 @@ def test_a_null_of_pandas_is_no_answer():
     for values in [pd.array([3, None, 4], dtype="Int64"), pd.Index([3, None, 4], dtype="Int64")]:
         assert list(ids.contains_many(values)) == [True, pd.NA, False]
     assert list(ids.contains_many(pd.Index([3, 4]))) == [True, False]
+
+
+def test_a_refused_array_changes_no_filter():
+    seen = bs.Bloom(1 << 20, 0.01, design="counting")
+    ids = np.arange(200_000)
+    ids[150_000] = -1
+    for negative in (ids, pd.Index([1, -1]), pd.Series([1, -1]), pd.array([1, -1])):
+        with pytest.raises(ValueError, match="-1 is negative"):
+            seen.add_many(negative)
+    assert 5 not in seen and not seen.contains_many(ids[:1000]).any()
+
+
+def test_a_filter_is_asked_for_nulls_of_pandas():
+    seen = bs.Bloom(100, 0.001)
+    seen.update(["a", 1])
+    for asked, answers in [
+        (pd.Series(["a", None]), [True, None]),
+        (pd.Index(["a", None]), [True, None]),
+        (pd.array(["a", None]), [True, None]),
+        (pd.array([1, None], dtype="Int64"), [True, None]),
+        (pd.Index([1, 2]), [True, False]),
+    ]:
+        found = [None if pd.isna(answer) else bool(answer) for answer in seen.contains_many(asked)]
+        assert found == answers, asked

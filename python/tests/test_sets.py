@@ -349,6 +349,14 @@ class Ids(bs.BitSet):
     """A subclass of a user."""
 
 
+class Owner:
+    pass
+
+
+class Slotted(bs.BitSet):
+    __slots__ = ("name", "__dict__")
+
+
 def test_subclasses():
     ids = Ids([1, 2])
     ids.name = "mine"
@@ -358,6 +366,14 @@ def test_subclasses():
     ids.name = ["mine"]
     assert copy.copy(ids).name is ids.name and pickle.loads(pickle.dumps(ids)).name == ["mine"]
     assert copy.deepcopy(ids).name == ["mine"] and copy.deepcopy(ids).name is not ids.name
+    ids.name = Owner()
+    ids.name.ids = ids
+    for twin in (copy.deepcopy(ids), pickle.loads(pickle.dumps(ids))):
+        assert twin == ids and twin.name.ids is twin and twin is not ids
+    slotted = Slotted([3])
+    slotted.name, slotted.other = ["mine"], 7
+    for twin in (copy.copy(slotted), copy.deepcopy(slotted), pickle.loads(pickle.dumps(slotted))):
+        assert (twin, twin.name, twin.other) == (slotted, ["mine"], 7)
     frozen = Frozen([1, 2])
     frozen.name = ["mine"]
     for other in (copy.deepcopy(frozen), pickle.loads(pickle.dumps(frozen))):
@@ -497,3 +513,11 @@ def test_a_comparison_with_a_closed_file_is_an_error(tmp_path):
     for compare in [lambda: bs.BitSet([1]) == closed, lambda: bs.BitSet([1]) != closed]:
         with pytest.raises(ValueError, match="closed"):
             compare()
+
+
+def test_ranges_of_huge_ends():
+    far, farther = 2**200, 2**201
+    for ids in (bs.BitSet(), bs.FrozenBitSet([3])):
+        assert ids.contains_range(farther, far) and not ids.contains_range(far, farther)
+    with pytest.raises(ValueError, match="above 2\\^64"):
+        bs.BitSet().add_range(far, farther)

@@ -63,10 +63,12 @@ class BitsDataSource(DataSource):
     def reader(self, schema: StructType) -> "BitsReader":
         if len(schema) != 1 or schema[0].dataType.simpleString() != "bigint":
             raise ValueError(f"a set has one column of BIGINT, not {schema.simpleString()}")
-        partitions = self.options.get("partitions")
+        partitions = int(self.options.get("partitions", "0"))
+        if partitions < 0 or self.options.get("partitions") == "0":
+            raise ValueError(f"partitions are 1 or more, not {partitions}")
         takes_filters = self.options.get("filters", "false").lower() == "true"
         kind = FilteringReader if takes_filters else BitsReader
-        return kind(self.path(), schema[0].name, int(partitions) if partitions else None)
+        return kind(self.path(), schema[0].name, partitions or None)
 
     def writer(self, schema: StructType, overwrite: bool) -> "BitsWriter":
         kinds = [field.dataType.simpleString() for field in schema]
@@ -76,15 +78,16 @@ class BitsDataSource(DataSource):
 
 
 @dataclass
-class Ranks(InputPartition):
-    """Ids from one rank to before another."""
+class Window(InputPartition):
+    """Ids from the first to the last. Spark keeps the windows of a DataFrame for later queries, when
+    another set may have taken the place of this one: ranks would then be those of other ids."""
 
     first: int
-    end: int
+    last: int
 
 
 class BitsReader(DataSourceReader):
-    """Reads a set by ranges of ranks, or looks wanted ids up."""
+    """Reads a set by windows of ids, or looks wanted ids up."""
 
     def __init__(self, path: str, column: str, partitions: int | None) -> None:
         self.path, self.column, self.wanted = path, column, partitions
@@ -93,26 +96,33 @@ class BitsReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         if self.among is not None:
-            return [Ranks(0, 0)]
+            return [Window(self.first, self.last)]
         with bs.open(self.path) as ids:
-            if self.last < self.first:
-                return [Ranks(0, 0)]
-            first = ids.rank(self.first - 1) if self.first else 0
-            end = ids.rank(self.last)
-        count = self.wanted or -(-(end - first) // _PARTITION_IDS) or 1
-        ends = [first + (end - first) * number // count for number in range(count + 1)]
-        return [Ranks(first, end) for first, end in zip(ends, ends[1:])]
+            rank, end = _ranks(ids, self.first, self.last)
+            count = self.wanted or -(-(end - rank) // _PARTITION_IDS) or 1
+            places = (rank + (end - rank) * number // count for number in range(1, count))
+            starts = [ids[place] if place < end else self.last + 1 for place in places]
+        lasts = [*(start - 1 for start in starts), self.last]
+        return [Window(first, last) for first, last in zip([self.first, *starts], lasts)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Ranks)
+        assert isinstance(partition, Window)
         with bs.open(self.path) as ids:
             if self.among is None:
-                yield from kernel.bigints(ids, self.column, partition.first, partition.end)
+                ranks = _ranks(ids, partition.first, partition.last)
+                yield from kernel.bigints(ids, self.column, *ranks)
                 return
             found = sorted(
                 value for value in self.among if self.first <= value <= self.last and value in ids
             )
             yield pa.RecordBatch.from_arrays([pa.array(found, pa.int64())], [self.column])
+
+
+def _ranks(ids: bs.SetFile, first: int, last: int) -> tuple[int, int]:
+    """The ranks of the ids from `first` to `last`."""
+    if last < first:
+        return 0, 0
+    return ids.rank(first - 1) if first else 0, ids.rank(last)
 
 
 class FilteringReader(BitsReader):
@@ -159,6 +169,8 @@ class BitsWriter(DataSourceArrowWriter):
     """Tasks write sets, and the driver joins them."""
 
     def __init__(self, path: str, overwrite: bool, parts: int) -> None:
+        if os.path.isfile(path):
+            raise ValueError(f"{path} is a file, and a set is written as a folder")
         self.path, self.overwrite, self.parts = path, overwrite, parts
         self.folder = tempfile.mkdtemp(prefix=".bitsort-", dir=os.path.dirname(path))
 

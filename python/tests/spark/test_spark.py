@@ -447,6 +447,21 @@ def test_reading_sets_as_tables(spark, tmp_path):
     assert table.columns == ["user"] and table.rdd.getNumPartitions() == 5
 
 
+def test_a_table_of_a_replaced_set_has_the_new_rows(spark, tmp_path):
+    path = str(tmp_path / "set.bits")
+    bs.BitSet([10, 20, 30]).write(path)
+    table = spark.read.format("bits").option("partitions", "3").load(path)
+    assert sorted(row.id for row in table.collect()) == [10, 20, 30]
+    for ids in ([1, 2, 10, 20, 1 << 40], [15], []):
+        bs.BitSet(ids).write(path)
+        assert sorted(row.id for row in table.collect()) == ids
+    for wrong in ("0", "-1"):
+        with pytest.raises(Exception, match="partitions are 1 or more"):
+            spark.read.format("bits").option("partitions", wrong).load(path).collect()
+    with pytest.raises(Exception, match="a set is written as a folder"):
+        table.write.format("bits").mode("append").save(path)
+
+
 def test_writing_tables_as_sets(spark, frame, tmp_path):
     out = str(tmp_path / "out")
     frame.write.format("bits").option("parts", 3).mode("overwrite").save(out)
