@@ -229,11 +229,14 @@ impl Asker {
         if !is_of_pandas || values.hasattr(STREAM)? || nulls_of_pandas(values)?.is_none() {
             return Ok(values.clone());
         }
-        let series = values.py().import("pandas")?.call_method1("Series", (values,))?;
+        let pandas = values.py().import("pandas")?;
+        let series = pandas.call_method1("Series", (values,))?;
         if series.hasattr(STREAM)? {
             return Ok(series);
         }
-        series.call_method1("reset_index", (0, true))?.call_method1("to_frame", ("values",))
+        // Without its index, which would be a second column.
+        let series = pandas.call_method1("Series", (series.getattr("array")?,))?;
+        series.call_method1("to_frame", ("values",))
     }
 }
 

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from decimal import Decimal
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
@@ -445,6 +446,14 @@ def test_reading_sets_as_tables(spark, tmp_path):
     options = {"column": "user", "partitions": "5"}
     table = spark.read.format("bits").options(**options).load(str(tmp_path / "set"))
     assert table.columns == ["user"] and table.rdd.getNumPartitions() == 5
+
+
+def test_nulls_of_the_pandas_that_spark_takes():
+    ids, seen = bs.BitSet([1]), bs.Bloom(10, 0.01)
+    seen.add(1)
+    for asked in (pd.Series([1, None], dtype="Int64", index=[5, 7]), pd.array([1, None], dtype="Int64")):
+        for found in (ids.contains_many(asked), seen.contains_many(asked)):
+            assert list(pd.isna(found)) == [False, True] and bool(pd.Series(found).iloc[0])
 
 
 def test_a_table_of_a_replaced_set_has_the_new_rows(spark, tmp_path):
