@@ -1,6 +1,7 @@
 //! Parquet and Arrow files in and out, held against the crates that define them.
 
 use crate::workspace::Workspace;
+use arrow_array::builder::StringViewBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type as Int32Arrow, UInt64Type};
 use arrow_array::{
@@ -655,4 +656,135 @@ fn encoded_columns_of_keys_are_read() {
     }
     let plain = format!("{} --column numbers --unique", table.display());
     assert_eq!(work.run(&plain).quiet(), "3\n4\n5\n6\n");
+}
+
+/// Writes a Parquet file of one column of numbers as texts; every fourth is null.
+fn texts_in_parquet(path: &Path, count: usize, properties: WriterProperties) {
+    let schema = "message t { OPTIONAL BYTE_ARRAY number (UTF8); }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let file = File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let levels: Vec<i16> = (0..count).map(|row| i16::from(row % 4 != 3)).collect();
+    let texts: Vec<ByteArray> = (0..count)
+        .filter(|row| row % 4 != 3)
+        .map(|row| ByteArray::from((row * 7919).to_string().into_bytes()))
+        .collect();
+    column.typed::<ByteArrayType>().write_batch(&texts, Some(&levels), None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn texts_in_deltas_are_read_and_lying_counts_refused() {
+    let work = Workspace::new();
+    let path = work.file("t.parquet");
+    let made = |encoding, version, rows| {
+        WriterProperties::builder()
+            .set_dictionary_enabled(false)
+            .set_column_encoding(ColumnPath::from("number"), encoding)
+            .set_writer_version(version)
+            .set_data_page_row_count_limit(rows)
+            .set_write_batch_size(rows)
+            .build()
+    };
+    for encoding in [Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY] {
+        for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+            for rows in [1, 33, 129, 1000, 20_000] {
+                let count = if rows == 1 { 50 } else { 10_000 };
+                texts_in_parquet(&path, count, made(encoding, version, rows));
+                let numbers: Vec<usize> =
+                    (0..count).filter(|row| row % 4 != 3).map(|row| row * 7919).collect();
+                let ran = work.run("t.parquet --mem 64M");
+                assert_eq!(ran.quiet(), text(&numbers), "{encoding:?} {version:?} {rows}");
+            }
+            // Blocks of 128 lengths in 4 parts, and of 4 rows 3 are there: now 100 of them.
+            texts_in_parquet(&path, 4, made(encoding, version, 100));
+            let mut bytes = fs::read(&path).unwrap();
+            let list = [0x80, 0x01, 4, 3];
+            let places = bytes.windows(4).enumerate().filter(|(_, window)| *window == list);
+            let places: Vec<usize> = places.map(|(place, _)| place).collect();
+            assert!(!places.is_empty());
+            for place in places {
+                bytes[place + 3] = 100;
+                fs::write(work.file("lies.parquet"), &bytes).unwrap();
+                bytes[place + 3] = 3;
+                work.run("lies.parquet").refused("another number of lengths than of values");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_dictionary_with_a_lying_count_is_refused() {
+    let work = Workspace::new();
+    parquet(&work.file("t.parquet"), &[&[5, 6, 7, 5, 6, 7]], properties());
+    let bytes = fs::read(work.file("t.parquet")).unwrap();
+    // The fields of the header of a dictionary page, the first of which is the number of values.
+    let head = [0x4c, 0x15, 2 * 3];
+    let mut lies = 0;
+    for place in 0..bytes.len() - head.len() {
+        if bytes[place..].starts_with(&head) {
+            let mut changed = bytes.clone();
+            changed[place + 2] = 2 * 60;
+            fs::write(work.file("lies.parquet"), &changed).unwrap();
+            let ran = work.run("lies.parquet --column id");
+            lies += usize::from(ran.err.contains("a dictionary has fewer bytes than values"));
+        }
+    }
+    assert_eq!(lies, 1, "that of the ids");
+}
+
+/// The place of field `slot` of a table of a flat buffer.
+fn slot(bytes: &[u8], table: usize, slot: usize) -> (usize, usize) {
+    let back = i32::from_le_bytes(bytes[table..table + 4].try_into().unwrap());
+    let vtable = table.checked_add_signed(-isize::try_from(back).unwrap()).unwrap();
+    let entry = vtable + 4 + 2 * slot;
+    (entry, table + usize::from(u16::from_le_bytes(bytes[entry..entry + 2].try_into().unwrap())))
+}
+
+#[test]
+fn arrow_of_a_machine_with_another_byte_order_is_refused() {
+    let work = Workspace::new();
+    let numbers = Arc::new(Int64Array::from(vec![3, 40])) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("id", numbers)]).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut bytes, &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    drop(writer);
+    work.write("t.arrows", &bytes);
+    assert_eq!(work.run("t.arrows").quiet(), "3\n40\n");
+    // The first message is behind its length; its header is the schema, whose first field is the
+    // byte order. It gets the place of some number 1.
+    let follow =
+        |at: usize| at + u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let message = follow(8);
+    let schema = follow(slot(&bytes, message, 2).1);
+    let one = (4..).find(|near| bytes[schema + near..].starts_with(&[1, 0]) && near % 2 == 0);
+    let (entry, _) = slot(&bytes, schema, 0);
+    let one = u16::try_from(one.unwrap()).unwrap().to_le_bytes();
+    bytes[entry..entry + 2].copy_from_slice(&one);
+    work.write("t.arrows", &bytes);
+    work.run("t.arrows").refused("the byte order of another machine");
+}
+
+#[test]
+fn many_buffers_of_one_column_of_views_are_refused() {
+    let work = Workspace::new();
+    let mut views = StringViewBuilder::new().with_fixed_block_size(1 << 20);
+    for _ in 0..40 {
+        views.append_value("7".repeat(1 << 20));
+    }
+    let column = Arc::new(views.finish()) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("number", column)]).unwrap();
+    let options =
+        IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD)).unwrap();
+    let file = File::create(work.file("t.arrow")).unwrap();
+    let mut writer = FileWriter::try_new_with_options(file, &batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    work.run("t.arrow --mem 64M").refused("a record batch takes");
 }

@@ -103,7 +103,9 @@ impl<'a> Ordered<'a> {
                 bytes.split(|&byte| byte == block_format.terminator).enumerate().skip(headers);
             let mut values =
                 lines.filter(|(_, line)| matches!(notation.parse_line(line), Line::Value(_)));
-            values.nth(index).map_or(0, |(line, _)| line as u64)
+            // A line that is longer than a block is the last one of it, and is not among these.
+            let last = self.lines.saturating_sub(self.lines_before + 1);
+            values.nth(index).map_or(last, |(line, _)| line as u64)
         };
         self.lines_before + within + 1
     }

@@ -35,7 +35,7 @@ pub(super) struct ArrowTable {
     bytes: FileBytes,
     values: Reader,
     is_text: bool,
-    keys: Option<Reader>,
+    keys: Option<Box<Reader>>,
     batches: Vec<Block>,
     dictionary_bytes: u64,
 }
@@ -46,6 +46,8 @@ struct Reader {
     /// The decoder of the column; of a column with a dictionary, it gives the places in it.
     decoder: FileDecoder,
     dictionary: Option<Dictionary>,
+    /// Whether the column has texts that lie in buffers of their own.
+    has_views: bool,
 }
 
 /// The values of a column that is encoded: one array after the other.
@@ -139,6 +141,23 @@ fn encodings_of(schema: &arrow_ipc::Schema<'_>) -> Vec<Option<i64>> {
     fields.iter().flatten().map(id).collect()
 }
 
+/// Refuses numbers in another byte order than that of this machine: the decoder does not change it.
+fn check_byte_order(schema: &arrow_ipc::Schema<'_>) -> io::Result<()> {
+    if schema.endianness().equals_to_target_endianness() {
+        return Ok(());
+    }
+    Err(unsupported("its numbers are in the byte order of another machine"))
+}
+
+/// Refuses an outline of so many batches that takes too much memory.
+fn check_batches(count: usize, limit_bytes: u64) -> io::Result<()> {
+    let outline_bytes = (count * (size_of::<Block>() + size_of::<u64>())) as u64;
+    if outline_bytes > limit_bytes {
+        return Err(too_large("its outline", outline_bytes, limit_bytes));
+    }
+    Ok(())
+}
+
 impl Outline {
     /// Reads the outline from the footer of a file.
     fn of_file(bytes: &FileBytes) -> io::Result<Self> {
@@ -151,9 +170,11 @@ impl Outline {
         let footer = bytes.at(footer_at, footer_bytes)?;
         let footer = root_as_footer(&footer).map_err(|error| invalid(error.to_string()))?;
         let schema = footer.schema().ok_or_else(|| invalid("the file has no schema"))?;
+        check_byte_order(&schema)?;
         let encodings = encodings_of(&schema);
         let schema = try_fb_to_schema(schema).map_err(error)?;
         let batches: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
+        check_batches(batches.len(), bytes.limit_bytes)?;
         let mut rows = Vec::with_capacity(batches.len());
         // Some writers give the footer a newer version than the messages.
         let mut version = footer.version();
@@ -186,6 +207,7 @@ impl Outline {
         let first = framed(bytes, 0)?.ok_or_else(|| invalid("the stream is empty"))?;
         let head = message(&first.metadata)?;
         let schema = head.header_as_schema().ok_or_else(|| invalid("the stream has no schema"))?;
+        check_byte_order(&schema)?;
         let encodings = encodings_of(&schema);
         let (schema, version) = (try_fb_to_schema(schema).map_err(error)?, head.version());
         let (mut batches, mut dictionaries, mut rows) = (Vec::new(), Vec::new(), Vec::new());
@@ -202,6 +224,7 @@ impl Outline {
                 MessageHeader::RecordBatch => {
                     rows.push(rows_of(&message)?);
                     batches.push(block);
+                    check_batches(batches.len(), bytes.limit_bytes)?;
                 }
                 MessageHeader::DictionaryBatch if batches.is_empty() => dictionaries.push(block),
                 MessageHeader::DictionaryBatch => changes = true,
@@ -257,7 +280,9 @@ impl ArrowTable {
         let mut reader = |column: usize| -> io::Result<Reader> {
             let decoder = FileDecoder::new(Arc::clone(&places), version);
             let decoder = decoder.with_projection(vec![column]);
-            let dictionary = match schema.field(column).data_type() {
+            let kind = schema.field(column).data_type();
+            let has_views = matches!(kind, DataType::Utf8View | DataType::BinaryView);
+            let dictionary = match kind {
                 // A file without rows may have no dictionaries.
                 DataType::Dictionary(..) if rows.iter().all(|&rows| rows == 0) => {
                     Some(Vec::new().into())
@@ -271,9 +296,10 @@ impl ArrowTable {
                 }
                 _ => None,
             };
-            Ok(Reader { decoder, dictionary })
+            Ok(Reader { decoder, dictionary, has_views })
         };
-        let (values, keys) = (reader(column)?, keys.map(&mut reader).transpose()?);
+        let values = reader(column)?;
+        let keys = keys.map(&mut reader).transpose()?.map(Box::new);
         // All threads have the dictionaries together, and share what these leave.
         let taken = options.memory_bytes / 2 - left;
         let options = TableOptions { memory_bytes: options.memory_bytes - taken, ..options };
@@ -318,7 +344,12 @@ impl ArrowTable {
             return Err(too_large("a record batch", whole, self.bytes.limit_bytes));
         }
         let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
-        check(&buffer, head_bytes, MessageHeader::RecordBatch, self.bytes.limit_bytes)?;
+        let kind = MessageHeader::RecordBatch;
+        let all_bytes = check(&buffer, head_bytes, kind, self.bytes.limit_bytes)?;
+        // A column of views has any number of buffers. All buffers of the batch are an upper bound.
+        if reader.has_views && all_bytes > self.bytes.limit_bytes {
+            return Err(too_large("a record batch", all_bytes, self.bytes.limit_bytes));
+        }
         let batch = caught(|| reader.decoder.read_record_batch(block, &buffer).map_err(error))?;
         let column = batch.and_then(|batch| batch.columns().first().cloned());
         let column = column.ok_or_else(|| invalid("a record batch lacks the column"))?;

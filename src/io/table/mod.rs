@@ -24,6 +24,8 @@ mod filters;
 #[cfg(not(feature = "columnar"))]
 mod left_out;
 #[cfg(feature = "columnar")]
+mod pages;
+#[cfg(feature = "columnar")]
 mod parquet;
 #[cfg(feature = "columnar")]
 mod reader;

@@ -2,6 +2,7 @@
 
 use super::bytes::FileBytes;
 use super::columns::{Candidate, KEYS, Opened, Refused, choose, choose_numbers, invalid};
+use super::pages::Pages;
 use super::{Rows, TakeText, too_large};
 use crate::io::caught::caught;
 use crate::number::Column;
@@ -221,7 +222,8 @@ pub(super) fn column_reader(
     let present = column.max_def_level();
     caught(|| {
         let pages = SerializedPageReader::new(Arc::clone(bytes), chunk, rows, None);
-        Ok((get_column_reader(column, Box::new(pages.map_err(error)?)), present))
+        let pages = Pages::new(pages.map_err(error)?, &column, bytes.limit_bytes);
+        Ok((get_column_reader(column, Box::new(pages)), present))
     })
 }
 
