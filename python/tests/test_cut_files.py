@@ -1,6 +1,7 @@
 """Files that another process cuts, before and while they are asked: an exception, and the process
 lives. Each case runs in a process of its own, which a signal would end."""
 
+import signal
 import subprocess
 import sys
 
@@ -194,3 +195,22 @@ with open(sys.argv[1], "r+b") as file:
             [sys.executable, "-c", code, again, order], capture_output=True, text=True, timeout=60
         )
         assert told.returncode == -7 and "Bus error" in told.stderr, "not about a file of ours"
+
+
+FOREIGN = """
+import mmap, os, signal, sys
+signal.signal(signal.SIGBUS, signal.SIG_IGN)
+import bitsort as bs
+bs.BitSet([3]).write(sys.argv[1] + ".bits")
+ids = bs.open(sys.argv[1] + ".bits")  # maps of ours are guarded from now on
+with open(sys.argv[1], "w+b") as file:
+    file.truncate(1 << 20)
+    foreign = mmap.mmap(file.fileno(), 0)
+    file.truncate(0)
+foreign[5]
+"""
+
+
+def test_a_fault_that_the_process_ignores_ends_it(tmp_path):
+    told = subprocess.run([sys.executable, "-c", FOREIGN, str(tmp_path / "foreign")], timeout=60)
+    assert told.returncode == -signal.SIGBUS, "as without this package, and without going on forever"

@@ -120,6 +120,9 @@ fn line_hint(
         _ if line == 1 && UTF_16.iter().any(|mark| excerpt.starts_with(mark)) => {
             "it is text in UTF-16, which is not read here: convert it in a pipe, iconv -f UTF-16 -t UTF-8 FILE |"
         }
+        _ if line == 1 && OWN.iter().any(|begin| excerpt.starts_with(begin)) => {
+            "it is a set, a filter or an index of bitset: bitset cat prints the values of a set"
+        }
         _ if is_binary(excerpt) => {
             "it is no text: bitset identify FILE tells what it is, bitset convert reads sets of other programs"
         }
@@ -158,6 +161,9 @@ fn skipping(program: &str) -> &'static str {
 
 /// How the excerpt of a file begins that is compressed by lz4.
 const LZ4: &str = "\\x04\"M\\x18";
+
+/// How the excerpt of a file in a format of ours begins, if it comes through a pipe.
+const OWN: [&str; 2] = ["\\x89B", "\\x89S"];
 
 /// How the excerpt of a file in UTF-16 begins.
 const UTF_16: [&str; 2] = ["\\xff\\xfe", "\\xfe\\xff"];

@@ -16,7 +16,7 @@ pub(super) fn is_of_keys(path: &Path) -> bool {
 }
 
 /// Whether the name of a file is that of a Bloom filter.
-fn is_of_filter(path: &Path) -> bool {
+pub(super) fn is_of_filter(path: &Path) -> bool {
     path.extension() == Some(OsStr::new("bloom"))
 }
 

@@ -144,6 +144,7 @@ impl Sort {
             column: self.column.as_ref().map(|(column, _)| column),
             keys: self.keys.as_ref().map(|(column, _)| column),
             threads: if count > 1 { 1 } else { self.threads.unwrap_or(1) },
+            leaves_out: self.invalid != InvalidLines::Fail,
         }
     }
 

@@ -423,4 +423,55 @@ fn files_without_lines_are_not_left_out_as_malformed() {
         work.set(&format!("build --skip-invalid {file} -o out"), "").refused("malformed");
     }
     assert_eq!(work.read("out"), "before");
+    // Through a pipe, and compressed, too.
+    let piped = work.run_with("--invalid skip -o out", &whole);
+    piped.refused("left out as malformed");
+    work.set_with("build -o out", &whole).refused("bitset cat prints the values of a set");
+    work.set_with("build --skip-invalid -o out", &whole).refused("left out as malformed");
+    work.set_with("filter ids - -v --skip-invalid", &whole).refused("has no lines");
+    assert_eq!(work.read("out"), "before");
+    // The list of the inputs is no place for rejected lines.
+    work.write("list", "ids\0");
+    work.run("--files0-from list --rejects list").refused("it is the list of inputs");
+    assert_eq!(work.read("list"), "ids\0");
+}
+
+#[test]
+fn a_disorder_in_a_line_longer_than_a_block_has_its_number() {
+    let work = Workspace::new();
+    let numbers = "7\n".repeat(1000);
+    work.write("ids", format!("{numbers}{}5\n2000\n", "0".repeat(400_000)));
+    let ran = work.run("--check ids");
+    assert!(ran.err.contains("ids:1001: "), "{ran:?}");
+}
+
+#[test]
+fn surveys_of_many_files_and_of_the_largest_numbers() {
+    let work = Workspace::new();
+    work.write("a", "18446744073709551597\n18446744073709551615\n");
+    let info = work.set("info a --json", "").quiet();
+    let info: serde_json::Value = serde_json::from_str(&info).unwrap();
+    let bars = info["histogram"].as_array().unwrap();
+    let counts: Vec<u64> = bars.iter().map(|count| count.as_u64().unwrap()).collect();
+    assert_eq!((counts[0], counts.iter().sum::<u64>()), (1, 2), "{info}");
+    work.set("build a -o a.bits", "").quiet();
+    work.set("build -o b.bits", "3\n4\n5\n").quiet();
+    let ran = work.set("verify a.bits b.bits --stats=json", "");
+    assert!(ran.err.contains(r#""values":5"#), "{ran:?}");
+}
+
+#[test]
+fn options_and_names_that_do_not_fit_a_set_are_refused() {
+    let work = Workspace::new();
+    work.set("build --parts 2 -o folder", "3\n400000\n").quiet();
+    work.write("rows", "k,1\nk,2\n");
+    work.set("group rows --key 1 --column 2 -o g.sets", "").quiet();
+    for set in ["folder", "g.sets:k"] {
+        work.set(&format!("convert {set} --base 65536"), "").refused("a base is for raw bitmaps");
+        work.set(&format!("convert {set} --width 4"), "").refused("states of ClickHouse");
+    }
+    work.set("group rows --key 1 --column 2 -o g.bloom", "").refused("ends in .sets");
+    work.set("bloom index build rows", "").quiet();
+    let told = work.set("identify rows.bix", "").quiet();
+    assert!(told.contains("an index of bloom index"), "{told}");
 }

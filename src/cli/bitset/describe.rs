@@ -50,8 +50,8 @@ impl Survey {
         let mut from = first;
         loop {
             let bar = usize::try_from((from - min) / step).unwrap_or(BARS - 1).min(BARS - 1);
-            let end = if bar == BARS - 1 { u64::MAX } else { min + (bar as u64 + 1) * step - 1 };
-            let to = end.min(last);
+            let end = min.saturating_add((bar as u64 + 1) * step - 1);
+            let to = if bar == BARS - 1 { last } else { end.min(last) };
             self.histogram[bar] += count(from, to);
             if to == last {
                 break;
@@ -296,11 +296,11 @@ pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Res
 /// Reads whole files. If one fails, it goes on with the others.
 pub(super) fn verify(source: &Source, paths: &[PathBuf]) -> Result<()> {
     check_stdin(paths)?;
-    let mut failed = 0;
+    let (mut failed, mut total) = (0, 0_u64);
     for path in paths {
         match verify_one(source, path) {
             Ok((sets, values)) => {
-                source.note("values", values);
+                total = total.saturating_add(values);
                 let sets = sets.map_or(String::new(), |sets| format!("{sets} sets, "));
                 print_line(format_args!("{}: {sets}{values} values, whole", path.display()))?;
             }
@@ -312,6 +312,7 @@ pub(super) fn verify(source: &Source, paths: &[PathBuf]) -> Result<()> {
             }
         }
     }
+    source.note("values", total);
     if failed == 0 {
         return Ok(());
     }

@@ -9,6 +9,7 @@ use crate::cli::notation::NotationArgs;
 use crate::cli::stdout::print_line;
 use crate::error::Result;
 use crate::io::compression::Compression;
+use crate::io::page::is_own_file;
 use crate::io::read::map;
 use crate::io::table::TableFormat;
 use crate::set::foreign::{self, Foreign, Origin, Reading, spark};
@@ -42,6 +43,11 @@ pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
             Foreign::Unknown => match FilterKind::of(path) {
                 Ok(kind) => {
                     print_line(format_args!("{}: {}", path.display(), kind.about()))?;
+                    continue;
+                }
+                Err(_) if is_own_file(path) => {
+                    let what = "an index of bloom index, or a damaged file of bitset";
+                    print_line(format_args!("{}: {what}", path.display()))?;
                     continue;
                 }
                 // It is no filter either.
@@ -83,6 +89,7 @@ pub(super) fn convert(
     if reading.from.is_none() {
         let set = if path.is_dir() { Some(SetFile::open(path)?) } else { open_named(path)? };
         if let Some(set) = set {
+            reading.check(Foreign::Bits, &path.display().to_string())?;
             return verified(source, target, &set);
         }
     }

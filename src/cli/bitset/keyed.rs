@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Builds a `.sets` file from rows.
 pub(super) fn group(source: &Source, args: GroupArgs) -> Result<()> {
     let GroupArgs { files, output, skip_invalid, columns, .. } = args;
-    if SetFormat::of_name(&output).is_some() {
+    if SetFormat::of_name(&output).is_some() || names::is_of_filter(&output) {
         let name = output.display();
         let wrong =
             format!("{name}: group writes a file of sets by key: choose a name that ends in .sets");

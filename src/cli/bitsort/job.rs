@@ -118,6 +118,12 @@ impl SortArgs {
             let standard = vec![PathBuf::from("-")];
             return Ok(if self.files.is_empty() { standard } else { self.files.clone() });
         };
+        if self.rejects.as_ref().is_some_and(|rejects| is_same_file(rejects, list)) {
+            let name = list.display();
+            return Err(Error::usage(format!(
+                "rejected lines cannot go to {name}: it is the list of inputs"
+            )));
+        }
         let memory = Budget::in_force(self.mem.map(|limit| limit.on(machine)));
         if is_stdin(list) {
             return names_of(list, standard_input()?, memory.names());

@@ -33,6 +33,7 @@ pub(crate) struct LineInputs {
     pub(super) selector: Option<Selector>,
     /// Memory to unpack a compressed file in.
     unpack_bytes: u64,
+    leaves_out: bool,
 }
 
 impl LineInputs {
@@ -42,12 +43,14 @@ impl LineInputs {
         selector: Option<Selector>,
         unpack_bytes: u64,
     ) -> Self {
-        Self { paths, purpose: Purpose::Text, terminator: b'\n', selector, unpack_bytes }
+        let (purpose, terminator) = (Purpose::Text, b'\n');
+        Self { paths, purpose, terminator, selector, unpack_bytes, leaves_out: false }
     }
 
     /// Files of any bytes.
     pub(crate) fn of_bytes(paths: Vec<PathBuf>, terminator: u8, unpack_bytes: u64) -> Self {
-        Self { paths, purpose: Purpose::Bytes, terminator, selector: None, unpack_bytes }
+        let (purpose, selector) = (Purpose::Bytes, None);
+        Self { paths, purpose, terminator, selector, unpack_bytes, leaves_out: false }
     }
 
     /// How the files are cut: into blocks of about `block_bytes`. Lines of more than `line_bytes`
@@ -72,7 +75,14 @@ impl LineInputs {
             column: None,
             keys: None,
             threads: 1,
+            leaves_out: self.leaves_out,
         }
+    }
+
+    /// Whether malformed lines are left out.
+    pub(crate) fn leaving_out(mut self, leaves_out: bool) -> Self {
+        self.leaves_out = leaves_out;
+        self
     }
 
     /// Opens the file of this number, if there is one.

@@ -73,12 +73,15 @@ pub(crate) struct OpenOptions<'a> {
     pub(crate) keys: Option<&'a Column>,
     /// Threads that share this memory.
     pub(crate) threads: usize,
+    /// Whether malformed lines are left out.
+    pub(crate) leaves_out: bool,
 }
 
 impl OpenOptions<'_> {
     fn look(self, name: &str) -> Look {
-        let Self { purpose, unpack_bytes: memory_bytes, .. } = self;
-        Look { name: name.to_owned(), memory_bytes, purpose, is_binary: self.is_binary() }
+        let Self { purpose, unpack_bytes: memory_bytes, leaves_out, .. } = self;
+        let (name, is_binary) = (name.to_owned(), self.is_binary());
+        Look { name, memory_bytes, purpose, is_binary, leaves_out }
     }
 
     /// Whether the bytes are any bytes: then they may begin like a compressed file by chance.
@@ -283,7 +286,7 @@ impl Opened {
             let look = options.look(&name);
             return Ok(Self::stream(name, Stream::of_packed(file, metadata, look)));
         }
-        options.purpose.check_head(&name, &head, options.is_binary())?;
+        options.purpose.check_head(&name, &head, options.is_binary(), options.leaves_out)?;
         if let Some(format) = TableFormat::of_content(&head)
             && start == 0
             && !options.is_binary()

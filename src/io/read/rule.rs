@@ -23,9 +23,16 @@ impl Purpose {
     }
 
     /// Refuses a table where the reader wants lines. Where it wants binary numbers or lines of any
-    /// bytes, it also refuses files in the formats of this crate.
-    pub(super) fn check_head(self, name: &str, head: &[u8], is_binary: bool) -> Result<()> {
-        let is_own = (is_binary || self == Self::Bytes) && page::may_begin(head);
+    /// bytes, or leaves out malformed lines, it also refuses files in the formats of this crate.
+    pub(super) fn check_head(
+        self,
+        name: &str,
+        head: &[u8],
+        is_binary: bool,
+        leaves_out: bool,
+    ) -> Result<()> {
+        let refuses_own = is_binary || leaves_out || self == Self::Bytes;
+        let is_own = refuses_own && page::may_begin(head);
         let format = match self {
             Self::Values => None,
             Self::Text => TableFormat::of_content(head),
@@ -33,8 +40,12 @@ impl Purpose {
         };
         let what = match format {
             _ if is_own => {
-                let wanted = if self == Self::Values { "binary numbers" } else { "lines" };
-                format!("is a set, a filter or an index, and has no {wanted}")
+                let wanted = match self {
+                    Self::Values if is_binary => "has no binary numbers",
+                    Self::Values => "no text: all of it would be left out as malformed",
+                    Self::Text | Self::Bytes => "has no lines",
+                };
+                format!("is a set, a filter or an index, and {wanted}")
             }
             Some(format) => {
                 let article = if format.title().starts_with('A') { "an" } else { "a" };

@@ -40,6 +40,7 @@ pub(super) struct Look {
     pub(super) purpose: Purpose,
     /// Whether its bytes are binary numbers.
     pub(super) is_binary: bool,
+    pub(super) leaves_out: bool,
 }
 
 impl Stream {
@@ -86,7 +87,7 @@ impl Stream {
             }
         }
         head.truncate(read);
-        let checked = look.purpose.check_head(&look.name, &head, look.is_binary);
+        let checked = look.purpose.check_head(&look.name, &head, look.is_binary, look.leaves_out);
         checked.map_err(io::Error::other)?;
         if let Some(format) = TableFormat::of_content(&head)
             && look.purpose == Purpose::Values

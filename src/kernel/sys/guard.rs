@@ -126,6 +126,8 @@ pub(crate) fn maps_are_guarded() -> bool {
 
 /// Whether any map ever lost bytes.
 pub(crate) fn any_was_lost() -> bool {
+    // As in `is_lost`.
+    compiler_fence(Ordering::SeqCst);
     ANY_LOST.load(Ordering::Acquire)
 }
 
@@ -227,7 +229,7 @@ extern "C" fn lost(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::
             return; // the thread reads again and gets zeros
         }
     }
-    hand_on(signal, info, context);
+    hand_on(signal, info, context, is_of_the_kernel(code));
 }
 
 /// Whether the kernel sent a signal because of lost bytes, and not a process.
@@ -281,8 +283,9 @@ fn fill(address: usize, end: usize) -> rustix::io::Result<()> {
 }
 
 /// Calls the handler that was there before this one. If that handler calls this one again, as
-/// Python's `faulthandler` does, the signal ends the process.
-fn hand_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+/// Python's `faulthandler` does, the signal ends the process. So does a fault that the process
+/// ignores, as it would without this handler: the thread would only meet the same fault again.
+fn hand_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void, is_a_fault: bool) {
     // SAFETY: every thread has such a number, which is not 0.
     #[expect(unsafe_code, reason = "a function of C")]
     #[allow(clippy::cast_possible_truncation, reason = "as wide as an address, by another name")]
@@ -292,8 +295,8 @@ fn hand_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) 
     let came_back = HANDED.load(Ordering::Acquire) == thread;
     match before.map_or(libc::SIG_DFL, |before| before.sa_sigaction) {
         _ if came_back => end_by(signal),
-        libc::SIG_DFL => end_by(signal),
-        libc::SIG_IGN => {}
+        libc::SIG_IGN if !is_a_fault => {}
+        libc::SIG_DFL | libc::SIG_IGN => end_by(signal),
         handler => {
             HANDED.store(thread, Ordering::Release);
             if before.is_some_and(|before| before.sa_flags & libc::SA_SIGINFO != 0) {

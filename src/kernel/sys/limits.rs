@@ -126,9 +126,10 @@ fn group_limit(line: &str, mounted: &Path) -> Option<(u64, u64)> {
     let mut tightest: Option<(u64, u64)> = None;
     while folder.starts_with(&root) {
         if let Some(bytes) = number(&folder, limit) {
-            let cached = fs::read_to_string(folder.join("memory.stat"))
-                .ok()
-                .and_then(|stat| stat_field(&stat, "inactive_file"))
+            // Version 1 has one number for the group, and one with the groups below it, as in `used`.
+            let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
+            let cached = stat_field(&stat, "total_inactive_file")
+                .or_else(|| stat_field(&stat, "inactive_file"))
                 .unwrap_or(0);
             // If the system does not tell how much is used, assume all.
             let in_use = number(&folder, used).unwrap_or(bytes).saturating_sub(cached);
@@ -203,6 +204,14 @@ mod tests {
         assert_eq!(group_limit("0::/parent/gone", folder.path()), Some((10000, 150)));
         assert_eq!(group_limit("0::/", folder.path()), None);
         assert_eq!(group_limit("3:cpu:/parent", folder.path()), None);
+        // Version 1: of 8000 used bytes, 7000 are pages of files, nearly all in groups below.
+        let group = folder.path().join("memory/group");
+        fs::create_dir_all(&group).unwrap();
+        fs::write(group.join("memory.limit_in_bytes"), "8000\n").unwrap();
+        fs::write(group.join("memory.usage_in_bytes"), "8000\n").unwrap();
+        fs::write(group.join("memory.stat"), "inactive_file 1\ntotal_inactive_file 7000\n")
+            .unwrap();
+        assert_eq!(group_limit("4:memory:/group", folder.path()), Some((8000, 7000)));
     }
 
     #[test]

@@ -91,6 +91,7 @@ impl<'a> Filter<'a> {
     ) -> Result<Answered> {
         let unpack_bytes = self.chunks.share.unpack_bytes;
         let inputs = LineInputs::of_text(paths, self.column.clone(), unpack_bytes);
+        let inputs = inputs.leaving_out(self.skip_invalid);
         let (known_bytes, view) = (inputs.known_bytes(), self.set.view());
         let screening =
             Screening::new(view, known_bytes, self.screen_bytes, self.chunks.share.threads);
