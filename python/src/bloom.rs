@@ -531,11 +531,13 @@ impl Bloom {
         if let Some(row) = keys.nulls().and_then(|nulls| nulls.iter().position(|null| *null)) {
             return Err(Refused::Null(row).into());
         }
-        // All are looked at before the filter changes: a negative number is refused.
-        if let Keys::Numbers(Numbers::Columns(columns)) = &keys {
-            each_block(columns, BLOCK, true, |_| Ok(()))?;
-        }
         self.change(py, keys.len(), |filter, progress| {
+            // All are looked at before the filter changes: a negative number is refused.
+            if let Keys::Numbers(Numbers::Columns(columns)) = &keys
+                && columns.iter().any(Column::is_signed)
+            {
+                each_block(columns, BLOCK, true, |_| interrupted(progress))?;
+            }
             let mut adding = Adding { filter, progress, new: 0 };
             keys.each(&mut adding)?;
             Ok(adding.new)

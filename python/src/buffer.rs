@@ -243,6 +243,11 @@ impl Column {
         self.validity.is_some() && (0..self.len).any(|row| self.is_null(row))
     }
 
+    /// Whether its type has negative numbers, which are refused.
+    pub(crate) fn is_signed(&self) -> bool {
+        matches!(self.kind, Kind::I8 | Kind::I16 | Kind::I32 | Kind::I64)
+    }
+
     /// Appends up to `most` values from row `from` on; of a null a 0, if that `is_allowed`.
     pub(crate) fn copy(
         &self,
@@ -274,9 +279,8 @@ impl Column {
                 }
             }
         }
-        let is_signed = matches!(self.kind, Kind::I8 | Kind::I16 | Kind::I32 | Kind::I64);
         let all = copied.iter().fold(0, |all, value| all | value);
-        if is_signed && all.cast_signed() < 0 {
+        if self.is_signed() && all.cast_signed() < 0 {
             let negative = copied.iter().position(|value| value.cast_signed() < 0).unwrap_or(0);
             return Err(Refused::Negative(from + negative, copied[negative].cast_signed()));
         }

@@ -158,6 +158,16 @@ impl PageReader for Pages {
         self.inner.skip_next_page()
     }
 
+    fn supports_deferred_dictionary(&self) -> bool {
+        self.inner.supports_deferred_dictionary()
+    }
+
+    fn take_deferred_dictionary(&mut self) -> Result<Option<Page>> {
+        let page = self.inner.take_deferred_dictionary()?;
+        page.iter().try_for_each(|page| self.check(page))?;
+        Ok(page)
+    }
+
     fn at_record_boundary(&mut self) -> Result<bool> {
         self.inner.at_record_boundary()
     }
