@@ -156,7 +156,11 @@ fn has_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// The integers of an array or an Index of pandas; none if it has others, or nulls.
 pub(crate) fn column_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<Option<Column>> {
-    if !has_array(object)? || nulls_of_pandas(object)?.is_some() {
+    let Some(dtype) = object.getattr_opt("dtype")? else { return Ok(None) };
+    let kind = dtype.getattr_opt("kind")?;
+    let is_integer =
+        kind.is_some_and(|kind| kind.eq("i").is_ok_and(|is| is) || kind.eq("u").is_ok_and(|is| is));
+    if !is_integer || !has_array(object)? || nulls_of_pandas(object)?.is_some() {
         return Ok(None);
     }
     let array = object.call_method0("__array__")?;

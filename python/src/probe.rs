@@ -219,7 +219,7 @@ impl ArrowAnswers {
 
 impl Asker {
     /// The values with their nulls. What pandas has without a stream of Arrow becomes a Series, or
-    /// before version 3 a table, whose nulls Arrow has, if there are nulls.
+    /// from version 2.2 to 3 a table, whose nulls Arrow has, if there are nulls.
     pub(crate) fn with_nulls<'py>(
         &self,
         values: &Bound<'py, PyAny>,
@@ -236,7 +236,8 @@ impl Asker {
         }
         // Without its index, which would be a second column.
         let series = pandas.call_method1("Series", (series.getattr("array")?,))?;
-        series.call_method1("to_frame", ("values",))
+        let frame = series.call_method1("to_frame", ("values",))?;
+        Ok(if frame.hasattr(STREAM)? { frame } else { values.clone() })
     }
 }
 

@@ -1084,7 +1084,7 @@ impl ArrowValues {
 }
 
 /// The text of the exception of a signal. An error of a stream is a text only, so a Ctrl-C comes again
-/// once the interpreter goes on.
+/// once the interpreter goes on: its handler runs twice. Exceptions of other signals stay texts.
 fn again(py: Python<'_>, error: &PyErr) -> String {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         // Without this, the caller still gets the error of the stream.

@@ -4,7 +4,6 @@
 use super::names::is_set_file;
 use crate::bloom::is_filter_file;
 use crate::error::{DataChange, Error, FolderFault};
-use crate::io::read::is_stdin;
 use crate::number::{Line, Malformed, Notation};
 use crate::set::foreign::ForeignFormat;
 use crate::set::keyed::is_sets_file;
@@ -70,7 +69,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::CannotReread { .. } => {
             "raise --mem, allow temporary files, or give a file instead of a pipe"
         }
-        Error::Io { action: "write", path, source } if is_stdin(path) => {
+        Error::Io { action: "write", path, source } if path == Path::new("-") => {
             return (source.kind() == io::ErrorKind::StorageFull).then_some("free some space");
         }
         Error::Io { action, source, .. } => return io_hint(action, source),

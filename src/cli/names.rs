@@ -81,7 +81,8 @@ pub(super) fn only_lines(path: &Path) -> Result<()> {
 /// have no other lines.
 pub(super) fn no_sets_as_lines<'p>(files: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
     for file in files {
-        let (is_set, is_own) = (is_sets_file(file) || is_set_file(file), is_own_file(file));
+        let is_own = is_own_file(file);
+        let is_set = is_set_file(file) || is_own && is_sets_file(file);
         if is_set || is_own {
             let kind = if is_set { "a set" } else { "a damaged set, a filter or an index" };
             let what = "not text, and all of it would be left out as malformed";

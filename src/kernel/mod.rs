@@ -43,7 +43,13 @@ pub(crate) mod words;
 pub(crate) use cache::prefetch;
 pub(crate) use flags::packed;
 pub(crate) use level::Level;
-pub(crate) use sys::in_usize;
 #[cfg(feature = "cli")]
 pub(crate) use threads::use_at_most;
 pub(crate) use threads::{in_threads, on_each, processors, share_threads, sort, within_threads};
+
+/// `number` as a length or an index; [`usize::MAX`] if it is negative, or larger: more than any memory
+/// has.
+#[inline]
+pub(crate) fn in_usize(number: impl TryInto<usize>) -> usize {
+    number.try_into().unwrap_or(usize::MAX)
+}

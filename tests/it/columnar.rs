@@ -5,11 +5,13 @@ use arrow_array::builder::StringViewBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type as Int32Arrow, UInt64Type};
 use arrow_array::{
-    ArrayRef, DictionaryArray, Int8Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+    Array, ArrayRef, DictionaryArray, Int8Array, Int64Array, RecordBatch, StringArray, StructArray,
+    UInt32Array,
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_schema::Field;
 use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::data_type::{
     ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
@@ -772,6 +774,38 @@ fn arrow_of_a_machine_with_another_byte_order_is_refused() {
 }
 
 #[test]
+fn views_beside_wide_columns_are_read() {
+    let work = Workspace::new();
+    let rows = 20_000_i64;
+    let zeros = Arc::new(Int64Array::from_iter_values((0..rows).map(|_| 0))) as ArrayRef;
+    let views = |part: &str| {
+        let mut views = StringViewBuilder::new().with_fixed_block_size(1 << 16);
+        (0..rows).for_each(|row| views.append_value(format!("{part}{row}")));
+        Arc::new(views.finish()) as ArrayRef
+    };
+    let names: DictionaryArray<Int32Arrow> = (0..rows).map(|_| "name").collect();
+    let fields = vec![Arc::new(Field::new("inner", zeros.data_type().clone(), true))];
+    let nested = StructArray::new(fields.into(), vec![Arc::clone(&zeros)], None);
+    let mut columns: Vec<(String, ArrayRef)> = vec![
+        ("texts".into(), views("a text of more than twelve bytes ")),
+        ("names".into(), Arc::new(names)),
+        ("nested".into(), Arc::new(nested)),
+    ];
+    columns.extend((0..60).map(|number| (format!("zeros {number}"), Arc::clone(&zeros))));
+    // All columns take 10 MB after unpacking; this one 1 MB.
+    columns.push(("number".into(), views("0000000000000000")));
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let options =
+        IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD)).unwrap();
+    let file = File::create(work.file("t.arrow")).unwrap();
+    let mut writer = FileWriter::try_new_with_options(file, &batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    let numbers: Vec<i64> = (0..rows).collect();
+    assert_eq!(work.run("t.arrow --column number --mem 64M").quiet(), text(&numbers));
+}
+
+#[test]
 fn many_buffers_of_one_column_of_views_are_refused() {
     let work = Workspace::new();
     let mut views = StringViewBuilder::new().with_fixed_block_size(1 << 20);
@@ -786,5 +820,5 @@ fn many_buffers_of_one_column_of_views_are_refused() {
     let mut writer = FileWriter::try_new_with_options(file, &batch.schema(), options).unwrap();
     writer.write(&batch).unwrap();
     writer.finish().unwrap();
-    work.run("t.arrow --mem 64M").refused("a record batch takes");
+    work.run("t.arrow --mem 64M").refused("a column of a record batch takes");
 }

@@ -143,7 +143,7 @@ fn names_of_inputs_come_from_a_list() {
     ran.refused("find -print0");
     assert!(ran.err.len() < 300, "{ran:?}");
     work.write("many", "c\0".repeat(200_000));
-    work.run("-S 64M --files0-from many").refused("do not fit in the memory limit");
+    work.run("-S 64M --files0-from many").refused("names fit in the memory limit");
 }
 
 #[test]
@@ -454,6 +454,8 @@ fn surveys_of_many_files_and_of_the_largest_numbers() {
     let bars = info["histogram"].as_array().unwrap();
     let counts: Vec<u64> = bars.iter().map(|count| count.as_u64().unwrap()).collect();
     assert_eq!((counts[0], counts.iter().sum::<u64>()), (1, 2), "{info}");
+    let whole = work.set("info - --json", "0\n18446744073709551615\n").quiet();
+    assert!(whole.contains("[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1]"), "{whole}");
     work.set("build a -o a.bits", "").quiet();
     work.set("build -o b.bits", "3\n4\n5\n").quiet();
     let ran = work.set("verify a.bits b.bits --stats=json", "");

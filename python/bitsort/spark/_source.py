@@ -63,12 +63,13 @@ class BitsDataSource(DataSource):
     def reader(self, schema: StructType) -> "BitsReader":
         if len(schema) != 1 or schema[0].dataType.simpleString() != "bigint":
             raise ValueError(f"a set has one column of BIGINT, not {schema.simpleString()}")
-        partitions = int(self.options.get("partitions", "0"))
-        if partitions < 0 or self.options.get("partitions") == "0":
+        given = self.options.get("partitions")
+        partitions = int(given) if given else None
+        if partitions is not None and partitions < 1:
             raise ValueError(f"partitions are 1 or more, not {partitions}")
         takes_filters = self.options.get("filters", "false").lower() == "true"
         kind = FilteringReader if takes_filters else BitsReader
-        return kind(self.path(), schema[0].name, partitions or None)
+        return kind(self.path(), schema[0].name, partitions)
 
     def writer(self, schema: StructType, overwrite: bool) -> "BitsWriter":
         kinds = [field.dataType.simpleString() for field in schema]

@@ -50,8 +50,9 @@ impl Survey {
         let mut from = first;
         loop {
             let bar = usize::try_from((from - min) / step).unwrap_or(BARS - 1).min(BARS - 1);
-            let end = min.saturating_add((bar as u64 + 1) * step - 1);
-            let to = if bar == BARS - 1 { last } else { end.min(last) };
+            // The last bar may end above 2^64.
+            let end = || min.saturating_add((bar as u64 + 1) * step - 1);
+            let to = if bar == BARS - 1 { last } else { last.min(end()) };
             self.histogram[bar] += count(from, to);
             if to == last {
                 break;

@@ -136,6 +136,9 @@ impl SortArgs {
 /// Most bytes of a path, with the NUL byte at its end, that Linux takes.
 const MAX_PATH_BYTES: usize = 4096;
 
+/// The bytes that the allocator takes for a short name.
+const LEAST_BYTES: usize = 32;
+
 /// The names of a list of files, each of which ends with a NUL byte. They may take `most_bytes` of
 /// memory.
 fn names_of(list: &Path, list_file: impl Read, most_bytes: u64) -> Result<Vec<PathBuf>> {
@@ -150,7 +153,7 @@ fn names_of(list: &Path, list_file: impl Read, most_bytes: u64) -> Result<Vec<Pa
         }
         let is_ended = name.pop_if(|last| *last == 0).is_some();
         let has_lines = number == 1 && !is_ended && name.contains(&b'\n');
-        bytes += (name.len() + size_of::<PathBuf>()) as u64;
+        bytes += (name.len().max(LEAST_BYTES) + 4 * size_of::<PathBuf>()) as u64;
         match &name[..] {
             _ if name.len() == MAX_PATH_BYTES || has_lines => {
                 let advice = "names end with NUL bytes, as find -print0 writes them";
@@ -161,7 +164,8 @@ fn names_of(list: &Path, list_file: impl Read, most_bytes: u64) -> Result<Vec<Pa
                 return Err(Error::usage("standard input cannot be a list and an input"));
             }
             _ if bytes > most_bytes => {
-                return refuse(format!("more names than {number} do not fit in the memory limit"));
+                let fit = names.len();
+                return refuse(format!("no more than {fit} names fit in the memory limit"));
             }
             _ => names.push(PathBuf::from(OsString::from_vec(name))),
         }

@@ -17,6 +17,7 @@ use arrow_ipc::{Block, Message, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::collections::HashMap;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 const MAGIC: &[u8] = b"ARROW1";
@@ -46,8 +47,67 @@ struct Reader {
     /// The decoder of the column; of a column with a dictionary, it gives the places in it.
     decoder: FileDecoder,
     dictionary: Option<Dictionary>,
-    /// Whether the column has texts that lie in buffers of their own.
-    has_views: bool,
+    views: Option<Views>,
+}
+
+/// The place of a column of views among the buffers of a batch. Its texts lie in any number of buffers.
+#[derive(Debug, Clone, Copy)]
+struct Views {
+    /// The buffers of the columns before it, without those of the texts of views, and how many of
+    /// these columns have views; none if nobody can tell.
+    before: Option<(usize, usize)>,
+}
+
+impl Views {
+    /// The place of `column`, if it has views.
+    fn of(schema: &Schema, column: usize) -> Option<Self> {
+        let fields = schema.fields();
+        let is_view =
+            matches!(fields.get(column)?.data_type(), DataType::Utf8View | DataType::BinaryView);
+        is_view.then(|| Self { before: buffers_of(fields.iter().take(column)) })
+    }
+
+    /// The buffers of the column in `batch`; all if nobody can tell.
+    fn buffers(self, batch: &arrow_ipc::RecordBatch<'_>) -> Range<usize> {
+        let own = || {
+            let (fixed, views) = self.before?;
+            let counts = batch.variadicBufferCounts()?;
+            let mut counts = counts.iter().map(in_usize);
+            let texts = counts.by_ref().take(views).fold(0, usize::saturating_add);
+            let first = fixed.saturating_add(texts);
+            Some(first..first.saturating_add(2).saturating_add(counts.next()?))
+        };
+        own().unwrap_or(0..usize::MAX)
+    }
+}
+
+/// The buffers of fields, without those of the texts of views, and the number of columns of views.
+fn buffers_of<'f>(fields: impl IntoIterator<Item = &'f Arc<Field>>) -> Option<(usize, usize)> {
+    let mut all = (0, 0);
+    for field in fields {
+        let (own, children) = match field.data_type() {
+            DataType::Null => (0, Vec::new()),
+            DataType::Utf8View | DataType::BinaryView => {
+                all.1 += 1;
+                (2, Vec::new())
+            }
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => {
+                (3, Vec::new())
+            }
+            DataType::List(child) | DataType::LargeList(child) | DataType::Map(child, _) => {
+                (2, vec![child])
+            }
+            DataType::ListView(child) | DataType::LargeListView(child) => (3, vec![child]),
+            DataType::FixedSizeList(child, _) => (1, vec![child]),
+            DataType::Struct(children) => (1, children.iter().collect()),
+            DataType::RunEndEncoded(ends, values) => (0, vec![ends, values]),
+            DataType::Union(..) => return None, // it depends on the version
+            _ => (2, Vec::new()),
+        };
+        let inner = buffers_of(children)?;
+        all = (all.0 + own + inner.0, all.1 + inner.1);
+    }
+    Some(all)
 }
 
 /// The values of a column that is encoded: one array after the other.
@@ -281,7 +341,6 @@ impl ArrowTable {
             let decoder = FileDecoder::new(Arc::clone(&places), version);
             let decoder = decoder.with_projection(vec![column]);
             let kind = schema.field(column).data_type();
-            let has_views = matches!(kind, DataType::Utf8View | DataType::BinaryView);
             let dictionary = match kind {
                 // A file without rows may have no dictionaries.
                 DataType::Dictionary(..) if rows.iter().all(|&rows| rows == 0) => {
@@ -296,7 +355,7 @@ impl ArrowTable {
                 }
                 _ => None,
             };
-            Ok(Reader { decoder, dictionary, has_views })
+            Ok(Reader { decoder, dictionary, views: Views::of(&schema, column) })
         };
         let values = reader(column)?;
         let keys = keys.map(&mut reader).transpose()?.map(Box::new);
@@ -344,11 +403,14 @@ impl ArrowTable {
             return Err(too_large("a record batch", whole, self.bytes.limit_bytes));
         }
         let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
-        let kind = MessageHeader::RecordBatch;
-        let all_bytes = check(&buffer, head_bytes, kind, self.bytes.limit_bytes)?;
-        // A column of views has any number of buffers. All buffers of the batch are an upper bound.
-        if reader.has_views && all_bytes > self.bytes.limit_bytes {
-            return Err(too_large("a record batch", all_bytes, self.bytes.limit_bytes));
+        // Of other columns, it is enough that no buffer is too large.
+        let limit_bytes = self.bytes.limit_bytes;
+        let unpacked =
+            check(&buffer, head_bytes, MessageHeader::RecordBatch, limit_bytes, |batch| {
+                reader.views.map_or(0..0, |views| views.buffers(batch))
+            })?;
+        if unpacked > limit_bytes {
+            return Err(too_large("a column of a record batch", unpacked, limit_bytes));
         }
         let batch = caught(|| reader.decoder.read_record_batch(block, &buffer).map_err(error))?;
         let column = batch.and_then(|batch| batch.columns().first().cloned());
@@ -393,7 +455,8 @@ fn read_dictionary(
             take(whole)?;
         }
         let buffer = Buffer::from_vec(bytes.at(at, whole)?);
-        take(check(&buffer, head_bytes, MessageHeader::DictionaryBatch, bytes.limit_bytes)?)?;
+        let kind = MessageHeader::DictionaryBatch;
+        take(check(&buffer, head_bytes, kind, bytes.limit_bytes, |_| 0..usize::MAX)?)?;
         let values = batch.data().ok_or_else(|| invalid("a dictionary has no values"))?;
         let head_bytes = in_usize(head_bytes); // `of_stream` has checked it
         let (body, none) = (buffer.slice(head_bytes), HashMap::new());
@@ -413,12 +476,13 @@ fn read_dictionary(
 }
 
 /// Refuses buffers that lie outside of their message, or that take too much after unpacking. Gives
-/// the bytes that all packed buffers take after unpacking.
+/// the bytes that those in `counted`, a range of their numbers, take after unpacking if they are packed.
 fn check(
     buffer: &Buffer,
     head_bytes: u64,
     kind: MessageHeader,
     limit_bytes: u64,
+    counted: impl Fn(&arrow_ipc::RecordBatch<'_>) -> Range<usize>,
 ) -> io::Result<u64> {
     let prefix = if buffer.starts_with(&CONTINUATION) { 8 } else { 4 };
     let head = in_usize(head_bytes);
@@ -432,8 +496,8 @@ fn check(
     };
     let batch = batch.ok_or_else(|| invalid("a message is no record batch"))?;
     let body = buffer.get(head..).unwrap_or_default();
-    let mut all = 0_u64;
-    for place in batch.buffers().iter().flatten() {
+    let (mut sum, counted) = (0_u64, counted(&batch));
+    for (number, place) in batch.buffers().iter().flatten().enumerate() {
         let range = usize::try_from(place.offset()).ok().zip(usize::try_from(place.length()).ok());
         let bytes = range.and_then(|(at, len)| body.get(at..at.checked_add(len)?));
         let bytes = bytes.ok_or_else(|| invalid("a buffer lies outside of its message"))?;
@@ -444,10 +508,12 @@ fn check(
             if unpacked > limit_bytes {
                 return Err(too_large("a buffer", unpacked, limit_bytes));
             }
-            all = all.saturating_add(unpacked);
+            if counted.contains(&number) {
+                sum = sum.saturating_add(unpacked);
+            }
         }
     }
-    Ok(all)
+    Ok(sum)
 }
 
 impl BatchColumn {

@@ -37,7 +37,7 @@ impl Pages {
             Type::INT96 => 12,
             Type::INT32 | Type::FLOAT | Type::BYTE_ARRAY => 4, // a text has its length before it
             Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(column.type_length()).unwrap_or(1),
-            Type::BOOLEAN => 1,
+            Type::BOOLEAN => 0, // eight in a byte
         };
         Self { inner: pages, value_bytes, max_def_level: column.max_def_level(), limit_bytes }
     }

@@ -3,12 +3,6 @@
 use memmap2::{MmapMut, MmapOptions};
 use std::io;
 
-/// `number` as a length or an index; [`usize::MAX`] if it is larger, which is more than any memory has.
-#[inline]
-pub(crate) fn in_usize(number: impl TryInto<usize>) -> usize {
-    number.try_into().unwrap_or(usize::MAX)
-}
-
 /// Asks for huge pages for `memory` that was not touched yet. The kernel may refuse.
 #[cfg_attr(all(target_os = "linux", not(miri)), expect(unsafe_code, reason = "a system call"))]
 pub(crate) fn advise_huge_pages<T>(memory: &mut [T]) {

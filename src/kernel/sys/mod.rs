@@ -27,7 +27,7 @@ pub(crate) use lost::{watch_maps, watch_memory};
 pub(crate) use map::{Map, map_copy, map_file};
 #[cfg(feature = "cli")]
 pub(crate) use memory::give_back_large_blocks;
-pub(crate) use memory::{Pages, advise_huge_pages, in_usize};
+pub(crate) use memory::{Pages, advise_huge_pages};
 pub(crate) use named::NamedFile;
 #[cfg(feature = "cli")]
 pub(crate) use named::{remove_names, remove_names_on};

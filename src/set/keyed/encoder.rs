@@ -197,8 +197,8 @@ fn dense(values: &[u64], min: u64, max: u64) -> Vec<u8> {
 
 impl ValueSink for SetEncoder<'_> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
-        in_order(container).map_err(self.spool.label().failed())?;
         if self.large.is_none() && self.values.len() + container.len() as usize <= GROUP_VALUES {
+            in_order(container).map_err(self.spool.label().failed())?;
             container.append_to(key, &mut self.lows, &mut self.values);
             return Ok(());
         }

@@ -64,7 +64,7 @@ impl<'a> SetView<'a> {
     }
 
     /// The last container of a key up to `key`. A container of a plain bitmap may be empty. O(log
-    /// containers).
+    /// containers), and one step for each bucket without values that is passed.
     pub(crate) fn last_up_to(self, key: u64) -> Result<Option<Keyed<'a>>, Damage> {
         let found = match self.0 {
             Shape::Damaged(damage) => return Err(damage),

@@ -4,7 +4,7 @@
 //! | who | share |
 //! |---|---|
 //! | the program and its small buffers | 9 MiB; in a command that is no sort 8 MiB, at most an eighth |
-//! | names of inputs in a list (`--files0-from`) | a sixteenth |
+//! | names of inputs in a list (`--files0-from`) | at most a sixteenth, beside the others |
 //! | closed decoders, whose memory the allocator keeps | a twelfth |
 //! | decoders of compressed inputs and of tables | a quarter; half of it for what all open tables keep |
 //! | packing the output, or encoding a table | a quarter |
