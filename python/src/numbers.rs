@@ -157,9 +157,8 @@ fn has_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// The integers of an array or an Index of pandas; none if it has others, or nulls.
 pub(crate) fn column_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<Option<Column>> {
     let Some(dtype) = object.getattr_opt("dtype")? else { return Ok(None) };
-    let kind = dtype.getattr_opt("kind")?;
-    let is_integer =
-        kind.is_some_and(|kind| kind.eq("i").is_ok_and(|is| is) || kind.eq("u").is_ok_and(|is| is));
+    let kind: Option<String> = dtype.getattr_opt("kind")?.and_then(|kind| kind.extract().ok());
+    let is_integer = matches!(kind.as_deref(), Some("i" | "u"));
     if !is_integer || !has_array(object)? || nulls_of_pandas(object)?.is_some() {
         return Ok(None);
     }
