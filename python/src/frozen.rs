@@ -141,7 +141,8 @@ pub(crate) fn copy_attributes(
     Ok(())
 }
 
-/// The same with copies of the attributes. What is reached from them again is copied once.
+/// Gives a deep copy of an instance of a subclass copies of its attributes. If an attribute leads back
+/// to the instance, its copy leads back to `copy`.
 pub(crate) fn copy_deeply<'py>(
     set: &Bound<'py, PyAny>,
     copy: &Bound<'py, PyAny>,

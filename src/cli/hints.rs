@@ -69,10 +69,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::CannotReread { .. } => {
             "raise --mem, allow temporary files, or give a file instead of a pipe"
         }
-        Error::Io { action: "write", path, source } if path == Path::new("-") => {
-            return (source.kind() == io::ErrorKind::StorageFull).then_some("free some space");
-        }
-        Error::Io { action, source, .. } => return io_hint(action, source),
+        Error::Io { action, path, source } => return io_hint(action, path, source),
         _ => return None,
     })
 }
@@ -168,7 +165,10 @@ const OWN: [&str; 2] = ["\\x89B", "\\x89S"];
 const UTF_16: [&str; 2] = ["\\xff\\xfe", "\\xfe\\xff"];
 
 /// The hint for an action on a file that the system refused.
-fn io_hint(action: &str, source: &io::Error) -> Option<&'static str> {
+fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str> {
+    if action == "write" && path == Path::new("-") {
+        return (source.kind() == io::ErrorKind::StorageFull).then_some("free some space");
+    }
     if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) {
         return Some(
             "raise the limit of open files with ulimit -n, or give fewer inputs at a time",

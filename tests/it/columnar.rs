@@ -68,7 +68,13 @@ fn parquet(path: &Path, groups: &[&[i64]], properties: WriterPropertiesBuilder) 
 
 /// Writes an Arrow file of one record batch.
 fn arrow(path: &Path, batch: &RecordBatch) {
-    let mut writer = FileWriter::try_new(File::create(path).unwrap(), &batch.schema()).unwrap();
+    packed_arrow(path, batch, None);
+}
+
+fn packed_arrow(path: &Path, batch: &RecordBatch, compression: Option<CompressionType>) {
+    let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+    let file = File::create(path).unwrap();
+    let mut writer = FileWriter::try_new_with_options(file, &batch.schema(), options).unwrap();
     writer.write(batch).unwrap();
     writer.finish().unwrap();
 }
@@ -795,12 +801,7 @@ fn views_beside_wide_columns_are_read() {
     // All columns take 10 MB after unpacking; this one 1 MB.
     columns.push(("number".into(), views("0000000000000000")));
     let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let options =
-        IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD)).unwrap();
-    let file = File::create(work.file("t.arrow")).unwrap();
-    let mut writer = FileWriter::try_new_with_options(file, &batch.schema(), options).unwrap();
-    writer.write(&batch).unwrap();
-    writer.finish().unwrap();
+    packed_arrow(&work.file("t.arrow"), &batch, Some(CompressionType::ZSTD));
     let numbers: Vec<i64> = (0..rows).collect();
     assert_eq!(work.run("t.arrow --column number --mem 64M").quiet(), text(&numbers));
 }
@@ -814,11 +815,6 @@ fn many_buffers_of_one_column_of_views_are_refused() {
     }
     let column = Arc::new(views.finish()) as ArrayRef;
     let batch = RecordBatch::try_from_iter([("number", column)]).unwrap();
-    let options =
-        IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD)).unwrap();
-    let file = File::create(work.file("t.arrow")).unwrap();
-    let mut writer = FileWriter::try_new_with_options(file, &batch.schema(), options).unwrap();
-    writer.write(&batch).unwrap();
-    writer.finish().unwrap();
+    packed_arrow(&work.file("t.arrow"), &batch, Some(CompressionType::ZSTD));
     work.run("t.arrow --mem 64M").refused("a column of a record batch takes");
 }

@@ -128,7 +128,7 @@ impl<'a> CommonLines<'a> {
             return Err(Error::usage("standard input can be one file only"));
         }
         check_rate(rate)?;
-        // Both filters have what is compared: the bytes of the lines.
+        // Lines are compared byte for byte, so the filters must hash these bytes.
         job.rules.funnel = Funnel::default();
         let (paths, copies) = rereadable(files.into(), folder, &job)?;
         let unchanged = Unchanged::of(&paths); // both are read twice
