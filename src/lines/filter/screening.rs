@@ -15,6 +15,8 @@ const LINE_BYTES: u64 = 16;
 /// The screen before a set, and whether it is worth making.
 pub(super) struct Screening<'a> {
     view: SetView<'a>,
+    /// Whether the set takes long for each answer.
+    is_sparse: bool,
     max_bytes: usize,
     threads: usize,
     /// Expected number of lines, if anything tells it.
@@ -35,6 +37,7 @@ impl<'a> Screening<'a> {
     ) -> Self {
         Self {
             view,
+            is_sparse: view.walk().is_some(),
             max_bytes,
             threads,
             expected: known_bytes.map(|bytes| bytes / LINE_BYTES),
@@ -56,7 +59,7 @@ impl<'a> Screening<'a> {
     }
 
     /// Made by the first thread that finds it worth it: there are many lines, and
-    /// the set has few of them. Without memory for it there is none.
+    /// the set has few of them or is sparse. Without memory for it there is none.
     ///
     /// # Errors
     ///
@@ -65,7 +68,8 @@ impl<'a> Screening<'a> {
         let asked = self.asked.load(Ordering::Relaxed);
         let enough = (self.view.bytes() / SET_BYTES_A_LINE) as u64;
         let found = self.found.load(Ordering::Relaxed);
-        if 2 * found >= asked || Some(asked).max(self.expected) < Some(enough) {
+        let is_asked_often = 2 * found >= asked && !self.is_sparse;
+        if is_asked_often || Some(asked).max(self.expected) < Some(enough) {
             return Ok(None);
         }
         let many = found * MANY >= asked;
@@ -83,7 +87,24 @@ impl<'a> Screening<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::set::{AsSet, IntegerSet, SetFile, SetFormat};
     use roaring::RoaringBitmap;
+
+    #[test]
+    fn a_sparse_set_has_a_screen_even_if_all_lines_are_found() {
+        let set: IntegerSet = (0..1_000_000_u64).map(|value| value * 4000).collect();
+        let folder = tempfile::tempdir().unwrap();
+        for (format, is_screened) in
+            [(SetFormat::SparseBits, true), (SetFormat::RoaringBits, false)]
+        {
+            let path = folder.path().join("set.bits");
+            set.write_as(&path, format).unwrap();
+            let file = SetFile::open(&path).unwrap();
+            let screening = Screening::new(file.as_set().view(), Some(1 << 40), 1 << 30, 1);
+            screening.saw(1000, 1000);
+            assert_eq!(screening.screen().unwrap().is_some(), is_screened, "{format:?}");
+        }
+    }
 
     #[test]
     fn damage_that_a_screen_meets_is_told() {

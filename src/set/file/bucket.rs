@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::io::write::Spooled;
 use crate::set::container::{Container, KEY_DISORDER, MAX_ARRAY, Scratch, plain_bytes};
 use crate::set::view::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
 /// The containers of one bitmap.
@@ -24,6 +24,9 @@ pub(crate) struct BucketEncoder<B> {
 /// A body of up to this size is copied through memory that is kept: `io::copy` clears the whole
 /// buffer of a writer each time, which takes 16 µs for each bucket with a buffer of 1 MiB.
 const SMALL_BODY: u64 = 1 << 16;
+
+/// Most bytes of containers that go to a temporary file together: most containers are much smaller.
+const WRITTEN_TOGETHER: usize = 1 << 16;
 
 /// Most bytes before the containers: cookie, flags, and two words for each container.
 pub(crate) const MAX_HEAD_BYTES: u64 = 4 + (1 << 13) + 8 * (1 << 16);
@@ -72,16 +75,17 @@ pub(super) fn head_bytes(count: u64, has_runs: bool) -> u64 {
     cookie + 4 * count + if has_offsets { 4 * count } else { 0 }
 }
 
-impl BucketEncoder<Spooled> {
+impl BucketEncoder<BufWriter<Spooled>> {
     /// Keeps up to `memory_bytes` of containers in memory, and more in `folder`.
     pub(crate) fn new(folder: &Path, memory_bytes: usize) -> Self {
-        Self::of(Spooled::new(memory_bytes, folder))
+        let together = memory_bytes.min(WRITTEN_TOGETHER);
+        Self::of(BufWriter::with_capacity(together, Spooled::new(memory_bytes, folder)))
     }
 
     /// Moves the body to another writer and goes on there.
     pub(crate) fn move_to<B: Write>(mut self, mut body: B) -> io::Result<BucketEncoder<B>> {
-        self.body.rewind()?;
-        io::copy(&mut self.body, &mut body)?;
+        self.body.rewind()?; // it writes what is left, too
+        io::copy(self.body.get_mut(), &mut body)?;
         let Self { heads, body_bytes, form, block, .. } = self;
         Ok(BucketEncoder { heads, body, body_bytes, form, block })
     }
@@ -90,16 +94,17 @@ impl BucketEncoder<Spooled> {
     pub(crate) fn write_to(&mut self, out: &mut impl Write) -> io::Result<u64> {
         let head = self.head();
         out.write_all(&head)?;
-        self.body.rewind()?;
+        self.body.rewind()?; // it writes what is left, too
+        let body = self.body.get_mut();
         if self.body_bytes <= SMALL_BODY {
             self.block.clear();
-            self.body.read_to_end(&mut self.block)?;
+            body.read_to_end(&mut self.block)?;
             out.write_all(&self.block)?;
         } else {
-            io::copy(&mut self.body, out)?;
+            io::copy(body, out)?;
         }
         self.heads.clear();
-        self.body.clear()?;
+        body.clear()?;
         Ok(head.len() as u64 + std::mem::take(&mut self.body_bytes))
     }
 }
@@ -230,7 +235,7 @@ mod tests {
         for (len, is_rolled) in [(100_u16, false), (2000, true), (100, false), (3000, true)] {
             let lows: Vec<[u8; 2]> = (0..len).map(|low| (low * 2).to_le_bytes()).collect();
             encoder.push(7, Container::Array(&lows), len.into()).unwrap();
-            assert_eq!(encoder.body.is_rolled(), is_rolled, "{len} values");
+            assert_eq!(encoder.body.get_ref().is_rolled(), is_rolled, "{len} values");
             let mut out = Vec::new();
             sizes.push(encoder.write_to(&mut out).unwrap());
             assert_eq!(sizes.last(), Some(&(out.len() as u64)));

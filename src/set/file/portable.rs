@@ -4,7 +4,7 @@ use super::bucket::{BucketEncoder, container_bytes, head_bytes, out_of_order};
 use crate::io::write::{Deferred, Spool, Spooled};
 use crate::set::container::{Container, KEY_DISORDER, SPAN};
 use crate::set::view::{Bucket, ENTRY_BYTES};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 /// Writes ascending containers in the portable roaring format, of 64 bits if a key needs them. The
 /// first 8 bytes of a 64-bit bitmap, the number of its buckets, are 0: a caller that can go back
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 #[derive(Debug)]
 pub(crate) struct PortableWriter<W> {
     pub(super) out: W,
-    pub(super) bucket: BucketEncoder<Spooled>,
+    pub(super) bucket: BucketEncoder<BufWriter<Spooled>>,
     high: u32,
     written: u64,
     /// Number of values in the buckets that are written.
