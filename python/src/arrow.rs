@@ -394,7 +394,16 @@ fn field_of(schema: &Schema, column: Option<&str>) -> PyResult<Field> {
         }
         None if children.len() == 1 => Some(0),
         None => {
-            return Err(invalid(format!("the table has {} columns: {}", children.len(), names())));
+            // A column that pandas makes of an index without a name, as a DataFrame has after a filter.
+            let is_index = |name: &str| name.starts_with("__index_level_") && name.ends_with("__");
+            let mut found = (0..children.len()).filter(|&at| !is_index(text_of(children[at].name)));
+            match (found.next(), found.next()) {
+                (Some(only), None) => Some(only),
+                _ => {
+                    let count = children.len();
+                    return Err(invalid(format!("the table has {count} columns: {}", names())));
+                }
+            }
         }
     };
     let child = child.ok_or_else(|| {

@@ -119,6 +119,14 @@ def test_columns_of_tables(tmp_path):
     assert bs.BitSet.from_arrow(duckdb.sql("select range as id from range(10)")) == set(range(10))
 
 
+def test_the_index_of_a_filtered_frame_is_no_second_column():
+    frame = pd.DataFrame({"id": [5, 3, 7]})
+    assert bs.BitSet.from_arrow(frame[frame.id > 3]) == {5, 7}
+    frame["other"] = 1
+    with pytest.raises(ValueError, match="3 columns: id, other, __index_level_0__"):
+        bs.BitSet.from_arrow(frame[frame.id > 3])
+
+
 def test_sets_go_out_as_arrow(make):
     values = [*range(0, 300_000, 3), 1 << 24]
     ids = make(values)

@@ -110,17 +110,20 @@ pub(super) fn new_file() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// A file may have any name. Without a name for the set, it is a `.sets` file.
+/// A file may have any name. Without a name for the set, it is a `.sets` file; what has a slash is no
+/// name.
 pub(super) fn binding(text: &OsStr) -> Result<(String, PathBuf), &'static str> {
     let mut halves = text.as_bytes().splitn(2, |byte| *byte == b'=');
     let name = halves.next().and_then(|name| str::from_utf8(name).ok());
+    let wrong = "expected NAME=SET, or a .sets file";
     match (name, halves.next()) {
-        (Some(name), Some(path)) if !name.is_empty() && !path.is_empty() => {
+        (Some(""), Some(_)) | (Some(_), Some(b"")) => Err(wrong),
+        (Some(name), Some(path)) if !name.contains('/') => {
             Ok((name.to_owned(), OsStr::from_bytes(path).into()))
         }
-        (_, None) if text.as_bytes().ends_with(b".sets") || is_sets_file(Path::new(text)) => {
+        _ if text.as_bytes().ends_with(b".sets") || is_sets_file(Path::new(text)) => {
             Ok((String::new(), text.into()))
         }
-        _ => Err("expected NAME=SET, or a .sets file"),
+        _ => Err(wrong),
     }
 }

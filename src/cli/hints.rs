@@ -86,6 +86,9 @@ fn wider_format(format: &str) -> &'static str {
     }
 }
 
+/// The hint for a set where numbers are wanted.
+const A_SET: &str = "it is a set already: bitset cat prints it, bitset or joins it with others";
+
 /// The hint for a `.bloom` file where a set or numbers are wanted.
 const A_FILTER: &str =
     "if this is a Bloom filter, bitset bloom info tells what it has, bitset bloom contains asks it";
@@ -100,9 +103,7 @@ fn line_hint(
 ) -> &'static str {
     match reason {
         _ if is_sets_file(Path::new(input)) => "it has sets by key: bitset cat FILE:KEY prints one",
-        _ if is_set_file(Path::new(input)) => {
-            "it is a set already: bitset cat prints it, bitset or joins it with others"
-        }
+        _ if is_set_file(Path::new(input)) => A_SET,
         _ if is_filter_file(Path::new(input)) => A_FILTER,
         Malformed::ManyValues if program == "bitset" => {
             "sets may have ranges with --ranges, and blocks with --as cidr; what is looked up is one value a line"
@@ -183,6 +184,7 @@ fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str
         }
         (io::ErrorKind::OutOfMemory, _) => "raise --mem, or lower --threads, which share it",
         (io::ErrorKind::IsADirectory, "write") => "name a file inside it",
+        (io::ErrorKind::IsADirectory, _) if is_set_file(path) => A_SET,
         (io::ErrorKind::IsADirectory, _) => "name the files inside it",
         (
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof,

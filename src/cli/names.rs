@@ -51,11 +51,24 @@ pub(super) fn only_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a name for a filter that names a set or a table.
+/// Refuses a name for a filter that names a set, an index or a table.
 pub(super) fn only_filter(path: &Path) -> Result<()> {
+    only_kind(path, "bloom", "a Bloom filter")
+}
+
+/// Refuses a name for an index that names a set, a filter or a table.
+pub(super) fn only_index(path: &Path) -> Result<()> {
+    only_kind(path, "bix", "an index")
+}
+
+/// Refuses a name that names something else than a file of a kind, which ends in `ending`.
+fn only_kind(path: &Path, ending: &str, kind: &str) -> Result<()> {
     let is_lines = |format| matches!(format, SetFormat::Values(_));
-    if is_of_keys(path) || SetFormat::of_name(path).is_some_and(|format| !is_lines(format)) {
-        let what = "this command writes a Bloom filter: choose a name that ends in .bloom";
+    let is_other = ["sets", "bloom", "bix"]
+        .into_iter()
+        .any(|other| other != ending && path.extension() == Some(OsStr::new(other)));
+    if is_other || SetFormat::of_name(path).is_some_and(|format| !is_lines(format)) {
+        let what = format!("this command writes {kind}: choose a name that ends in .{ending}");
         return Err(Error::usage(format!("{}: {what}", path.display())));
     }
     Ok(())

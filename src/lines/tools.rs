@@ -291,7 +291,7 @@ impl LineTools {
     /// # Errors
     ///
     /// If a file cannot be read, if `first` has other settings than these, or if there is too
-    /// little memory for another filter.
+    /// little memory for the first filter or another one.
     pub fn distinct_by_filter<D: Plain>(
         &self,
         files: impl IntoIterator<Item = impl Into<PathBuf>>,
@@ -303,8 +303,12 @@ impl LineTools {
             let counts = files.iter().map(|file| self.rules.estimated_lines(file));
             Ok(counts.sum::<Result<u64>>()?.max(FIRST_KEYS))
         };
-        let keys = first.expected_keys().map_or_else(guess, Ok)?;
-        let memory_bytes = self.memory_beside(&files).distinct_filter();
+        // Keys that a caller expects must have room; of those that are guessed, fewer may come.
+        let (keys, least) = match first.expected_keys() {
+            Some(keys) => (keys, first.spec()?.size_bytes()),
+            None => (guess()?, 0),
+        };
+        let memory_bytes = self.memory_beside(&files).distinct_filter(least)?;
         let mut seen = Growing::new(first.keys(keys), memory_bytes)?;
         let mut copied = Vec::new();
         job.each(files, |bytes| {

@@ -204,6 +204,18 @@ fn a_filter_is_described_and_checked() {
         "{}",
         crowded.err
     );
+    // The same of a join, and of more keys.
+    work.set("bloom build -n 4000 -o other", &numbered("x", 4000)).quiet();
+    let joined = work.set("bloom merge good other -o joined", "");
+    assert!(joined.code == Some(0) && joined.err.contains("8000 keys in a filter for 4000"));
+    let changed = work.set("bloom add other", &many);
+    assert!(changed.code == Some(0) && changed.err.contains("keys in a filter for 4000"));
+    // All bits are set: nobody knows how many keys came.
+    let all = work.set("bloom build -n 10 -o all", &many);
+    assert!(
+        all.err.contains("at least ")
+            && work.set("bloom info all", "").quiet().contains("at least ")
+    );
     let good = work.set("bloom verify good -f -", &many);
     assert!(
         good.code == Some(0)
@@ -419,6 +431,9 @@ fn filters_of_any_size_are_opened_again() {
 #[test]
 fn what_cannot_be_done_is_refused() {
     let work = workspace();
+    for kind in ["dcso", "spark"] {
+        work.set(&format!("bloom build k --to {kind} -o k.{kind}"), "").quiet();
+    }
     work.write("text", "no filter\n");
     work.write("empty", "");
     work.write("packed", [0x1F, 0x8B, 8, 0]);
@@ -446,6 +461,14 @@ fn what_cannot_be_done_is_refused() {
         ("dedup missing", "cannot open missing"),
         ("dedup . --exact", "directory"),
         ("dedup -n 0", "at least one key"),
+        ("dedup -n 1G --mem 64M", "are needed"),
+        ("add k.dcso 77 --funnel long", "leave out --funnel"),
+        ("contains k.dcso 77 --funnel long", "leave out --funnel"),
+        ("filter k.dcso k --funnel long", "leave out --funnel"),
+        ("verify k.dcso -f k --funnel int", "leave out --funnel"),
+        ("contains k.spark 77 --funnel int", "Spark hashes bytes or longs"),
+        ("index build -", "not of standard input"),
+        ("index get - x", "not of standard input"),
         ("dedup -p 1", "between 0 and 1"),
         ("dedup -p 1e-50", "no filter of this kind"),
         ("dedup -n 1G --mem 1M -p 1e-9 -n 2", "cannot be used multiple times"),

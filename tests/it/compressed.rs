@@ -73,6 +73,17 @@ fn a_file_is_compressed_as_its_name_ends() {
         assert_eq!(work.run(&format!("both.txt.{suffix}")).quiet(), sorted);
     }
     work.set("build ids --to bits -o ids.bits.gz", "").refused("cannot be compressed");
+    // The name behind a link counts.
+    for name in ["t.bits", "t.bloom", "t.bix", "bad", "lines"] {
+        std::os::unix::fs::symlink("behind.gz", work.file(name)).unwrap();
+    }
+    work.set("build ids -o t.bits", "").refused("cannot be compressed");
+    work.set("bloom build ids -o t.bloom", "").refused("cannot be compressed");
+    work.set("bloom index build ids -o t.bix", "").refused("cannot be compressed");
+    work.run("ids --rejects bad -o out").refused("cannot be compressed");
+    assert!(!work.file("behind.gz").exists());
+    work.run("ids -o lines").quiet();
+    assert!(std::fs::read(work.file("behind.gz")).unwrap().starts_with(&[0x1F, 0x8B]));
 }
 
 #[test]

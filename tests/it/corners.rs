@@ -131,6 +131,16 @@ fn the_streams_of_the_shell_are_not_replaced() {
     assert!(status.unwrap().success());
     assert_eq!(work.read("log"), "before\n1\n2\nafter\n");
     assert_eq!(work.read("errors"), "before\nids\t2\t2\texpected a digit\tx\nafter\n");
+    // Under other names, too.
+    std::os::unix::fs::symlink("/dev/stdout", work.file("own")).unwrap();
+    work.write("ids", "2\n1\n");
+    for name in ["own", "//dev/./stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        work.write("log", "before\n");
+        let script = format!("{} ids -o {name} >> log", env!("CARGO_BIN_EXE_bitsort"));
+        let status = Command::new("sh").args(["-c", &script]).current_dir(work.path()).status();
+        assert!(status.unwrap().success(), "{name}");
+        assert_eq!(work.read("log"), "before\n1\n2\n", "{name}");
+    }
 }
 
 #[test]

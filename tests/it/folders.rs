@@ -113,6 +113,7 @@ fn a_folder_that_is_no_whole_set_is_refused() {
     refused("or a --parts 2 -o c", "c: it has letter, which is no part of a set");
     refused("count c", "c: no _manifest.json");
     refused("or a -o a", "is a directory");
+    refused("filter a a", "cannot read a: is a directory\nhint: it is a set already");
     // Names of a set in parts are not enough.
     fs::create_dir_all(work.file("d/_manifest.json")).unwrap();
     work.write("d/_manifest.json/mine", "mine");

@@ -34,7 +34,7 @@ Examples:
 
 A SET is a .bits file, a folder of them that --parts made, a portable roaring
 file of 32 or 64 bits, or a text file of numbers; `-` is standard input
-(`convert` and `identify` need a file). Exit status: 0 done or yes, 1 no, 2 an
+(but a set that changes, and what `convert` and `identify` read, is a file). Exit status: 0 done or yes, 1 no, 2 an
 error.";
 
 /// What the user typed.
@@ -293,6 +293,7 @@ pub(super) enum Command {
     /// Print the pairs of sets that have most in common: both names, the values in both, and the Jaccard index
     Overlap(OverlapArgs),
     /// Print the keys of the sets that have a value, of a file of sets by key
+    #[command(mut_arg("ranges", |arg| arg.help("Changes nothing: what is looked up is one value a line")))]
     KeysOf {
         /// A .sets file
         sets: PathBuf,

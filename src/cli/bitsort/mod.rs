@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::kernel::sys::Machine;
 use crate::progress::Progress;
 use crate::set::SetFormat;
+use crate::sort::plan::budget::Budget;
 use crate::sort::{Explanation, Report, Sort};
 use args::SortArgs;
 use clap::CommandFactory;
@@ -76,11 +77,11 @@ fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
         let found = sort.check()?;
         drop(bar);
         if let Some(format) = args.stats {
-            let limit = args.mem.map(|limit| limit.on(&machine).bytes());
+            let limit = Budget::in_force(args.mem.map(|limit| limit.on(&machine)));
             let work = Work {
                 counts: vec![("disorders", found.is_some().into())],
                 read_bytes: progress.read_bytes(),
-                memory_limit_bytes: limit.unwrap_or(machine.default_memory_limit()),
+                memory_limit_bytes: limit.bytes(),
                 threads: 1,
                 time: started.elapsed(),
             };

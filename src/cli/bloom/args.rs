@@ -233,7 +233,7 @@ pub(super) struct LineArgs {
     /// Remove a carriage return at the end of a line from the key
     #[arg(long)]
     pub(super) crlf: bool,
-    /// Leave out lines whose key is empty: empty lines, and with --column rows whose field is
+    /// Leave out lines whose key is empty: empty lines, and rows whose field is empty
     #[arg(long)]
     pub(super) skip_empty: bool,
 }
@@ -257,6 +257,20 @@ impl From<LineArgs> for KeyArgs {
 }
 
 impl KeyArgs {
+    /// Refuses a funnel that the other program of a filter file never uses: it would never find
+    /// such a key.
+    pub(super) fn check_kind(self, kind: FilterKind) -> Result<()> {
+        match (kind, self.funnel) {
+            (FilterKind::Dcso, funnel) if funnel != Funnel::Bytes => {
+                Err(Error::usage("DCSO's bloom hashes the bytes of lines: leave out --funnel"))
+            }
+            (FilterKind::Spark, Funnel::Int | Funnel::Chars) => {
+                Err(Error::usage("Spark hashes bytes or longs: --funnel bytes or long"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses options for lines if keys are given as operands.
     pub(super) fn check_typed(self, typed: bool) -> Result<()> {
         if typed && (self.lines.crlf || self.lines.skip_empty) {

@@ -1,7 +1,7 @@
 //! Makes and changes filters.
 
 use super::args::{ChangeArgs, Count, KeyArgs, SizeArgs};
-use super::describe::percent;
+use super::describe::{tell_if_crowded, tell_if_full};
 use super::{check_is_file, tools, typed_key};
 use crate::bloom::{AnyFilter, CountingBloomFilter, FilterFile, FilterKind, Key};
 use crate::cli::bitset::{Source, or_stdin};
@@ -9,7 +9,6 @@ use crate::cli::exit::say;
 use crate::cli::names;
 use crate::error::{Error, Result};
 use crate::io::write::lock;
-use crate::lines::Funnel;
 use std::path::{Path, PathBuf};
 
 /// Makes a filter of the lines of files. Without a number of keys the lines are
@@ -23,12 +22,7 @@ pub(super) fn build(
     keys: KeyArgs,
 ) -> Result<()> {
     size.check(to)?;
-    if to == FilterKind::Dcso && keys.funnel != Funnel::Bytes {
-        return Err(Error::usage("DCSO's bloom hashes the bytes of lines: leave out --funnel"));
-    }
-    if to == FilterKind::Spark && matches!(keys.funnel, Funnel::Int | Funnel::Chars) {
-        return Err(Error::usage("Spark hashes bytes or longs: --funnel bytes or long"));
-    }
+    keys.check_kind(to)?;
     names::no_input(&files, output)?;
     names::only_filter(output)?;
     let _bar = source.bar(true);
@@ -46,24 +40,6 @@ pub(super) fn build(
     file.save(output, to)?;
     source.note_file(output);
     Ok(())
-}
-
-/// Says that a filter for `expected` keys has so many more that its rate is at least twice the wanted
-/// one.
-fn tell_if_crowded(filter: &AnyFilter, expected: u64, goal: Option<f64>, output: &Path) {
-    let keys = filter.key_count();
-    if keys <= expected {
-        return; // the rate would read the whole filter
-    }
-    let (rate, planned) = (filter.expected_rate(), filter.rate_with(expected));
-    let wanted = goal.map_or(planned, |goal| goal.max(planned)); // small filters are better than asked
-    if rate >= 2.0 * wanted {
-        let name = output.display();
-        let (rate, wanted) = (percent(rate), percent(wanted));
-        say(&format!(
-            "bitset: {name}: {keys} keys in a filter for {expected}: the false-positive rate is {rate}, not {wanted}"
-        ));
-    }
 }
 
 /// Where the keys of a change come from.
@@ -92,7 +68,7 @@ impl ChangeArgs {
 /// Adds keys to a filter file.
 pub(super) fn add(source: &Source, args: ChangeArgs) -> Result<()> {
     let (path, keys, kind) = args.keys()?;
-    change(source, &path, |filter| match keys {
+    change(source, &path, kind, |filter| match keys {
         Keys::Typed(keys) => {
             filter.insert_many(&keys);
             Ok(())
@@ -105,7 +81,7 @@ pub(super) fn add(source: &Source, args: ChangeArgs) -> Result<()> {
 pub(super) fn remove(source: &Source, args: ChangeArgs) -> Result<()> {
     let (path, keys, kind) = args.keys()?;
     let mut missing = 0;
-    change(source, &path, |filter| {
+    change(source, &path, kind, |filter| {
         let AnyFilter::Counting(filter) = filter else {
             return Err(Error::usage(format!(
                 "keys can be removed from counting filters only; {} is a {} one",
@@ -146,16 +122,19 @@ fn remove_all<K: Key>(filter: &mut CountingBloomFilter, keys: &[K]) -> u64 {
 fn change(
     source: &Source,
     path: &Path,
+    keys: KeyArgs,
     change: impl FnOnce(&mut AnyFilter) -> Result<()>,
 ) -> Result<()> {
     check_is_file(path)?;
     let _bar = source.bar(true);
     let _lock = lock(path)?;
     let mut file = FilterFile::load(path)?;
+    keys.check_kind(file.kind())?;
     change(&mut file.filter)?;
     source.check()?;
     source.note("keys", file.filter.key_count());
     file.replace(path)?;
+    tell_if_full(&file.filter, path);
     source.note_file(path);
     Ok(())
 }

@@ -6,6 +6,7 @@ use crate::bloom::{
     AnyFilter, Confidence, FilterFile, MeasuredRate, Opened, Scheme, Storage, check_rate,
 };
 use crate::cli::bitset::{Answer, Source};
+use crate::cli::exit::say;
 use crate::cli::stdout::{print, print_line};
 use crate::error::{Error, Result};
 use crate::progress::Phase;
@@ -61,12 +62,12 @@ fn text(opened: &FilterFile<Opened>, counted: Option<u64>) -> String {
     let goal = filter.goal().map_or("unknown".into(), |goal| {
         format!("{} keys, {} false positives", goal.keys, percent(goal.rate))
     });
-    let estimated = if estimated.is_finite() {
-        format!("{estimated:.0} estimated")
+    let (least, estimated) = if estimated.is_finite() {
+        ("", format!("{estimated:.0} estimated"))
     } else {
-        "too many to estimate".into()
+        ("at least ", "too many to estimate".into())
     };
-    let counted_text = counted.map_or_else(String::new, |keys| format!("{keys} recorded, "));
+    let counted_text = counted.map_or_else(String::new, |keys| format!("{least}{keys} recorded, "));
     let seed = match spec.scheme().seed() {
         0 => String::new(),
         seed => format!(", seed {seed}"),
@@ -87,6 +88,32 @@ fn text(opened: &FilterFile<Opened>, counted: Option<u64>) -> String {
         percent(filter.fill_ratio()),
         percent(filter.expected_rate()),
     )
+}
+
+/// Says that a filter for `expected` keys has so many more that its rate is at least twice the wanted
+/// one.
+pub(super) fn tell_if_crowded(filter: &AnyFilter, expected: u64, goal: Option<f64>, output: &Path) {
+    let keys = filter.key_count();
+    if keys <= expected {
+        return; // the rate would read the whole filter
+    }
+    let (rate, planned) = (filter.expected_rate(), filter.rate_with(expected));
+    let wanted = goal.map_or(planned, |goal| goal.max(planned)); // small filters are better than asked
+    if rate >= 2.0 * wanted {
+        let name = output.display();
+        let (rate, wanted) = (percent(rate), percent(wanted));
+        let least = if filter.estimated_keys().is_finite() { "" } else { "at least " };
+        say(&format!(
+            "bitset: {name}: {least}{keys} keys in a filter for {expected}: the false-positive rate is {rate}, not {wanted}"
+        ));
+    }
+}
+
+/// The same for the goal that the filter itself names, if it does.
+pub(super) fn tell_if_full(filter: &AnyFilter, output: &Path) {
+    if let Some(goal) = filter.goal() {
+        tell_if_crowded(filter, goal.keys, Some(goal.rate), output);
+    }
 }
 
 /// A share in percent, with three significant digits.
@@ -178,6 +205,7 @@ pub(super) fn verify(
         return Err(Error::usage("at least 1 key has to be asked for: --probes"));
     }
     let bar = source.bar(true);
+    keys.check_kind(file.kind())?;
     let missing = missing_keys(source, filter, files, keys)?;
     let measured = measure(source, filter, probing.probes(promised), probing.seed)?;
     drop(bar);

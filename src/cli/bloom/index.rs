@@ -3,10 +3,12 @@
 use crate::cli::bitset::{Answer, Source};
 use crate::cli::choices;
 use crate::cli::columns::Byte;
+use crate::cli::names;
 use crate::cli::output::refuse_as_input;
 use crate::cli::stats::StatsFormat;
 use crate::cli::stdout::{buffered, print, print_line};
 use crate::error::{Error, Result};
+use crate::io::read::is_stdin;
 use crate::lines::index::{
     BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of, rows,
 };
@@ -157,11 +159,16 @@ pub(super) fn run(source: &Source, command: IndexCommand) -> Result<Answer> {
 }
 
 fn build(source: &Source, mut args: BuildArgs) -> Result<()> {
-    // `row` takes no further word: the next one is the file.
-    if args.data.is_none() && args.key.len() == 2 && args.key[0] == "row" {
+    // `row` takes no further word, and neither does a rule of one word: the next one is the file.
+    let is_whole = |word: &OsString| word == "row" || word.as_bytes().contains(&b' ');
+    if args.data.is_none() && args.key.len() == 2 && is_whole(&args.key[0]) {
         args.data = args.key.pop().map(PathBuf::from);
     }
     let data = args.data.ok_or_else(|| Error::usage("name the file that is to be indexed"))?;
+    check_is_no_stream(&data)?;
+    if let Some(output) = &args.output {
+        names::only_index(output)?;
+    }
     let index = args.output.unwrap_or_else(|| path_of(&data));
     let builder = Builder::new().threads(source.threads());
     let builder = builder.progress(Arc::clone(source.progress()));
@@ -175,8 +182,16 @@ fn build(source: &Source, mut args: BuildArgs) -> Result<()> {
     Ok(())
 }
 
+fn check_is_no_stream(data: &Path) -> Result<()> {
+    if is_stdin(data) {
+        return Err(Error::usage("an index is of a file, not of standard input"));
+    }
+    Ok(())
+}
+
 /// Opens the index of a file, which is beside it unless its name is given.
 fn open(data: &Path, index: Option<&Path>) -> Result<BlockIndex> {
+    check_is_no_stream(data)?;
     std::fs::metadata(data).map_err(Error::io("open", data))?;
     let beside = path_of(data);
     if index.is_none() && !beside.exists() {

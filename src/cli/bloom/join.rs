@@ -1,6 +1,7 @@
 //! Joins filters, and writes them for other programs.
 
 use super::args::JoinArgs;
+use super::describe::tell_if_full;
 use super::{check_is_file, open_checked};
 use crate::bloom::{AnyFilter, FilterFile, FilterKind, Mismatch, Opened};
 use crate::cli::bitset::Source;
@@ -38,6 +39,7 @@ fn join(
         })?;
     }
     joined.save(&args.output, joined.kind())?;
+    tell_if_full(&joined.filter, &args.output);
     source.note_file(&args.output);
     Ok(())
 }

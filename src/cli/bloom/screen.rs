@@ -1,6 +1,6 @@
 //! Tests streams of lines with filters, and compares files of lines.
 
-use super::args::{ContainsArgs, FilterArgs, LineArgs, PlainChoice};
+use super::args::{ContainsArgs, FilterArgs, KeyArgs, LineArgs, PlainChoice};
 use super::{check_is_file, open, plan, tools, typed_key};
 use crate::bloom::parquet::ParquetFilter;
 use crate::bloom::{Blocked, Builder, Filter, FilterFile, Opened, Plain, Standard};
@@ -30,14 +30,18 @@ enum Asked {
 }
 
 impl Asked {
-    fn open(path: &Path, column: Option<&Column>, funnel: Funnel) -> Result<Self> {
+    fn open(path: &Path, column: Option<&Column>, keys: KeyArgs) -> Result<Self> {
         let is_table = || -> Result<bool> {
             check_is_file(path)?;
             Ok(TableFormat::of_content(&map(path)?) == Some(TableFormat::Parquet))
         };
         match (is_table()?, column) {
             (true, _) => {}
-            (false, None) => return open(path).map(Self::Filter),
+            (false, None) => {
+                let file = open(path)?;
+                keys.check_kind(file.kind())?;
+                return Ok(Self::Filter(file));
+            }
             (false, Some(_)) => {
                 let path = path.display();
                 return Err(Error::usage(format!(
@@ -45,7 +49,7 @@ impl Asked {
                 )));
             }
         }
-        if funnel != Funnel::Bytes {
+        if keys.funnel != Funnel::Bytes {
             return Err(Error::usage("the type of a column says how keys are hashed: no --funnel"));
         }
         ParquetFilter::open(path, column).map(Self::Column)
@@ -84,7 +88,7 @@ impl Asked {
 pub(super) fn contains(source: &Source, args: ContainsArgs) -> Result<Answer> {
     let ContainsArgs { filter, keys, files, column, kind } = args;
     let column = column.as_deref().map(typed_column);
-    let filter = Asked::open(&filter, column.as_ref(), kind.funnel)?;
+    let filter = Asked::open(&filter, column.as_ref(), kind)?;
     let files = if keys.is_empty() { or_stdin(files) } else { files };
     let mut out = Out::open(source, &TargetArgs::default(), &files)?;
     kind.check_typed(!keys.is_empty())?;
@@ -141,7 +145,9 @@ pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<()> {
     if let Some(output) = &target.output {
         names::no_input([&filter], output)?;
     }
-    let filter = open(&filter)?.filter;
+    let file = open(&filter)?;
+    keys.check_kind(file.kind())?;
+    let filter = file.filter;
     let files = or_stdin(files);
     let mut out = Out::open(source, &target, &files)?;
     let _bar = source.bar(target.output.is_some());

@@ -136,9 +136,16 @@ pub(super) fn choose_any(
                 candidates.iter().enumerate().filter(|(_, found)| found.other.is_none());
             match (integers.next(), integers.next()) {
                 (Some((index, _)), None) => index,
+                (None, _) if candidates.is_empty() => {
+                    return refused("it has no columns".to_owned());
+                }
                 (None, _) => {
                     let texts = candidates.iter().filter(|found| found.is_text).count();
-                    let more = if texts > 1 { ", but several of text" } else { "" };
+                    let more = match candidates {
+                        [Candidate { other: Some(other), .. }] => format!(", which holds {other}"),
+                        _ if texts > 1 => ", but several of text".to_owned(),
+                        _ => String::new(),
+                    };
                     return refused(format!("no column of integers in {}{more}", list(false)));
                 }
                 _ => return refused(format!("several columns of integers: {}", list(true))),

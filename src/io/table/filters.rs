@@ -4,7 +4,7 @@
 
 use super::bytes::FileBytes;
 use super::columns::{Candidate, Refused, choose_any, invalid};
-use super::parquet::{is_decimal, metadata_of};
+use super::parquet::{is_decimal, metadata_of, signedness};
 use crate::error::{Error, Result};
 use crate::number::Column;
 use ::parquet::basic::Type as Physical;
@@ -31,6 +31,8 @@ const MAX_FILTER_BYTES: u64 = 1 << 30;
 /// The filters of a column.
 pub(crate) struct ColumnFilters {
     column: ColumnDescPtr,
+    /// Whether its integers have a sign.
+    is_signed: bool,
     /// One for each row group; none if it has no filter.
     filters: Vec<Option<Sbbf>>,
 }
@@ -77,14 +79,17 @@ impl ColumnFilters {
             let column = &candidates[index].name;
             return Err(Refused::Column(format!("column \"{column}\" has no Bloom filter")));
         }
-        Ok(Self { column, filters })
+        let is_signed = signedness(&column).unwrap_or(true);
+        Ok(Self { column, is_signed, filters })
     }
 
     /// What a key of the column must be, in words.
     pub(crate) fn expected(&self) -> &'static str {
         match self.column.physical_type() {
-            Physical::INT32 => "an integer of 32 bits",
-            Physical::INT64 => "an integer of 64 bits",
+            Physical::INT32 if self.is_signed => "an integer of 32 bits with a sign",
+            Physical::INT64 if self.is_signed => "an integer of 64 bits with a sign",
+            Physical::INT32 => "a natural number of 32 bits",
+            Physical::INT64 => "a natural number of 64 bits",
             Physical::FLOAT | Physical::DOUBLE => "a number",
             Physical::FIXED_LEN_BYTE_ARRAY => "as many bytes as the column has in each row",
             Physical::BYTE_ARRAY => "a text",
@@ -96,18 +101,23 @@ impl ColumnFilters {
     pub(crate) fn key(&self, text: &[u8]) -> Option<Vec<u8>> {
         let number = || str::from_utf8(text).ok();
         Some(match self.column.physical_type() {
-            Physical::INT32 => {
-                let number: i64 = number()?.parse().ok()?;
-                let signed = i32::try_from(number).map(i32::to_le_bytes);
-                signed.or_else(|_| u32::try_from(number).map(u32::to_le_bytes)).ok()?.to_vec()
+            Physical::INT32 if self.is_signed => {
+                number()?.parse::<i32>().ok()?.to_le_bytes().to_vec()
             }
-            Physical::INT64 => {
-                let number: i128 = number()?.parse().ok()?;
-                let signed = i64::try_from(number).map(i64::to_le_bytes);
-                signed.or_else(|_| u64::try_from(number).map(u64::to_le_bytes)).ok()?.to_vec()
+            Physical::INT32 => number()?.parse::<u32>().ok()?.to_le_bytes().to_vec(),
+            Physical::INT64 if self.is_signed => {
+                number()?.parse::<i64>().ok()?.to_le_bytes().to_vec()
             }
-            Physical::FLOAT => number()?.parse::<f32>().ok()?.to_le_bytes().to_vec(),
-            Physical::DOUBLE => number()?.parse::<f64>().ok()?.to_le_bytes().to_vec(),
+            Physical::INT64 => number()?.parse::<u64>().ok()?.to_le_bytes().to_vec(),
+            // What is no number has many forms.
+            Physical::FLOAT => {
+                let number = number()?.parse::<f32>().ok().filter(|number| !number.is_nan())?;
+                number.to_le_bytes().to_vec()
+            }
+            Physical::DOUBLE => {
+                let number = number()?.parse::<f64>().ok().filter(|number| !number.is_nan())?;
+                number.to_le_bytes().to_vec()
+            }
             Physical::BYTE_ARRAY => text.to_vec(),
             Physical::FIXED_LEN_BYTE_ARRAY => {
                 let len = usize::try_from(self.column.type_length()).ok();
@@ -119,7 +129,19 @@ impl ColumnFilters {
 
     /// Whether a row group may have the key; one without a filter may have any.
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
-        self.filters.iter().any(|filter| filter.as_ref().is_none_or(|filter| filter.check(key)))
+        let other_zero = self.other_zero(key);
+        self.filters.iter().any(|filter| {
+            let may_have = |key: &[u8]| filter.as_ref().is_none_or(|filter| filter.check(key));
+            may_have(key) || other_zero.as_deref().is_some_and(may_have)
+        })
+    }
+
+    /// The zero of the other sign, if the key is a zero with a floating point: both are one number.
+    fn other_zero(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let is_float = matches!(self.column.physical_type(), Physical::FLOAT | Physical::DOUBLE);
+        let (&sign, rest) = key.split_last().filter(|_| is_float)?;
+        let is_zero = sign & 0x7F == 0 && rest.iter().all(|&byte| byte == 0);
+        is_zero.then(|| [rest, &[sign ^ 0x80]].concat())
     }
 }
 
@@ -149,14 +171,14 @@ fn filter_of(bytes: &FileBytes, chunk: &ColumnChunkMetaData) -> io::Result<Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ::parquet::data_type::Int32Type;
+    use ::parquet::data_type::{DataType, DoubleType, Int32Type};
     use ::parquet::file::properties::WriterProperties;
     use ::parquet::file::writer::SerializedFileWriter;
     use ::parquet::schema::parser::parse_message_type;
 
-    /// A file with the number 1200 in a column of this type, and its filter.
-    fn filters_of(column: &str) -> Result<ColumnFilters> {
-        let schema = parse_message_type(&format!("message rows {{ required int32 v{column}; }}"));
+    /// A file with a value in a column of this type, and its filter.
+    fn filters_of<T: DataType>(kind: &str, logical: &str, value: T::T) -> Result<ColumnFilters> {
+        let schema = parse_message_type(&format!("message rows {{ required {kind} v{logical}; }}"));
         let wanted = WriterProperties::builder().set_bloom_filter_enabled(true).build();
         let file = tempfile::tempfile().unwrap();
         let out = file.try_clone().unwrap();
@@ -164,7 +186,7 @@ mod tests {
             SerializedFileWriter::new(out, Arc::new(schema.unwrap()), Arc::new(wanted)).unwrap();
         let mut group = writer.next_row_group().unwrap();
         let mut values = group.next_column().unwrap().unwrap();
-        values.typed::<Int32Type>().write_batch(&[1200], None, None).unwrap();
+        values.typed::<T>().write_batch(&[value], None, None).unwrap();
         values.close().unwrap();
         group.close().unwrap();
         writer.close().unwrap();
@@ -174,11 +196,36 @@ mod tests {
     #[test]
     fn decimals_are_asked_only_if_their_text_is_what_is_stored() {
         for whole in ["", " (DECIMAL(9,0))"] {
-            let filter = filters_of(whole).unwrap();
+            let filter = filters_of::<Int32Type>("int32", whole, 1200).unwrap();
             assert!(filter.contains(&filter.key(b"1200").unwrap()));
             assert!(!filter.contains(&filter.key(b"12").unwrap()));
         }
-        let Err(refused) = filters_of(" (DECIMAL(9,2))") else { panic!("it was opened") };
+        let Err(refused) = filters_of::<Int32Type>("int32", " (DECIMAL(9,2))", 1200) else {
+            panic!("it was opened")
+        };
         assert!(refused.to_string().contains("has decimals, which are not asked"), "{refused}");
+    }
+
+    #[test]
+    fn a_zero_of_either_sign_is_one_number_and_nan_is_none() {
+        for zero in [0.0, -0.0] {
+            let filter = filters_of::<DoubleType>("double", "", zero).unwrap();
+            for key in ["0", "-0", "0.0"] {
+                assert!(filter.contains(&filter.key(key.as_bytes()).unwrap()), "{key}");
+            }
+            assert!(!filter.contains(&filter.key(b"1").unwrap()));
+            assert_eq!((filter.key(b"nan"), filter.key(b"x")), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_column_is_asked_only_for_what_its_sign_allows() {
+        for (logical, inside, outside) in
+            [(" (UINT_32)", "4294967295", "-1"), ("", "-1", "4294967295")]
+        {
+            let filter = filters_of::<Int32Type>("int32", logical, -1).unwrap();
+            assert!(filter.contains(&filter.key(inside.as_bytes()).unwrap()));
+            assert_eq!(filter.key(outside.as_bytes()), None);
+        }
     }
 }

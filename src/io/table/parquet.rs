@@ -123,7 +123,7 @@ pub(super) fn error(error: ParquetError) -> io::Error {
 }
 
 /// Whether a column of integers is signed; none if it has no integers.
-fn signedness(column: &ColumnDescriptor) -> Option<bool> {
+pub(super) fn signedness(column: &ColumnDescriptor) -> Option<bool> {
     if column.max_rep_level() > 0 || !matches!(column.physical_type(), Type::INT32 | Type::INT64) {
         return None;
     }

@@ -33,11 +33,20 @@ impl Access {
     }
 
     /// Gives it to a file or folder. The owner stays another one if this user may not give files away;
-    /// that file never runs with the rights of its owner then.
+    /// that file never runs with the rights of its owner then. If the group stays another one, too,
+    /// its members get what all others have, and there are no lists: these name a group's rights.
     pub(crate) fn give_to(&self, new: &File) -> io::Result<()> {
-        let is_given = fchown(new, Some(self.owner), Some(self.group)).is_ok();
-        let mode = if is_given { self.mode } else { self.mode & 0o777 };
-        new.set_permissions(Permissions::from_mode(mode))?;
+        // A folder may have given lists to a new file.
+        LISTS.into_iter().try_for_each(|name| remove_list(new, name))?;
+        if fchown(new, Some(self.owner), Some(self.group)).is_ok() {
+            new.set_permissions(Permissions::from_mode(self.mode))?;
+        } else if fchown(new, None, Some(self.group)).is_ok() {
+            new.set_permissions(Permissions::from_mode(self.mode & 0o777))?;
+        } else {
+            let others = self.mode & 0o007;
+            let mode = self.mode & 0o707 | others << 3;
+            return new.set_permissions(Permissions::from_mode(mode));
+        }
         self.lists.iter().try_for_each(|(name, list)| set_list(new, name, list))
     }
 
@@ -66,9 +75,24 @@ fn set_list(new: &File, name: &str, list: &[u8]) -> io::Result<()> {
     Ok(rustix::fs::fsetxattr(new, name, list, rustix::fs::XattrFlags::empty())?)
 }
 
+/// Removes a list; one that is not there, or that the file system does not know, is no error.
+#[cfg(target_os = "linux")]
+fn remove_list(new: &File, name: &str) -> io::Result<()> {
+    use rustix::io::Errno;
+    match rustix::fs::fremovexattr(new, name) {
+        Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 #[cfg(not(target_os = "linux"))]
 fn list_of(_: &Path, _: &str) -> io::Result<Option<Vec<u8>>> {
     Ok(None)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn remove_list(_: &File, _: &str) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -121,8 +145,19 @@ mod tests {
             return;
         }
         let access = Access::of(&old).unwrap().unwrap();
-        assert_eq!(access.lists, [(LISTS[0], list)]);
+        assert_eq!(access.lists, [(LISTS[0], list.clone())]);
         access.give_to(&File::create(&new).unwrap()).unwrap();
+        assert_eq!(Access::of(&new).unwrap(), Some(access));
+        // A list that the folder gave to a new file does not stay: the old one had none.
+        fs::remove_file(&old).unwrap();
+        fs::write(&old, "").unwrap();
+        fs::set_permissions(&old, Permissions::from_mode(0o640)).unwrap();
+        let access = Access::of(&old).unwrap().unwrap();
+        set_list(&File::open(folder.path()).unwrap(), LISTS[1], &list).unwrap();
+        fs::remove_file(&new).unwrap();
+        let file = File::create(&new).unwrap();
+        assert!(list_of(&new, LISTS[0]).unwrap().is_some());
+        access.give_to(&file).unwrap();
         assert_eq!(Access::of(&new).unwrap(), Some(access));
     }
 }

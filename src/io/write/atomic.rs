@@ -42,22 +42,33 @@ pub(crate) fn open_destination(path: &Path) -> Result<Destination> {
     }
 }
 
-/// The file that this process has open under a name such as `/dev/stdout`. It must not be replaced,
-/// because others may write to it.
+/// The file that this process has open under a name such as `/dev/stdout`, or under one that leads
+/// there. It must not be replaced, because others may write to it.
 fn open_descriptor(path: &Path) -> Option<io::Result<File>> {
-    let number = match path.to_str()? {
-        "/dev/stdout" => "1",
-        "/dev/stderr" => "2",
-        other => other.strip_prefix("/dev/fd/").or_else(|| other.strip_prefix("/proc/self/fd/"))?,
-    };
-    Some(match number {
-        "1" => {
-            let open = Standard::Output.check();
-            open.and_then(|()| io::stdout().as_fd().try_clone_to_owned()).map(File::from)
-        }
-        "2" => io::stderr().as_fd().try_clone_to_owned().map(File::from),
-        _ => OpenOptions::new().append(true).open(path),
-    })
+    let own = fs::canonicalize("/proc/self/fd").ok();
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        let folder = fs::canonicalize(folder_of(&path)).ok()?;
+        let name = path.file_name()?.to_str()?;
+        let number = match name {
+            "stdout" if folder == Path::new("/dev") => "1",
+            "stderr" if folder == Path::new("/dev") => "2",
+            _ if folder == Path::new("/dev/fd") || Some(&folder) == own.as_ref() => name,
+            _ => {
+                path = folder.join(fs::read_link(&path).ok()?);
+                continue;
+            }
+        };
+        return Some(match number {
+            "1" => {
+                let open = Standard::Output.check();
+                open.and_then(|()| io::stdout().as_fd().try_clone_to_owned()).map(File::from)
+            }
+            "2" => io::stderr().as_fd().try_clone_to_owned().map(File::from),
+            _ => OpenOptions::new().append(true).open(path),
+        });
+    }
+    None
 }
 
 /// Most links in a chain to a name that does not exist yet.

@@ -1,6 +1,7 @@
 //! One output: opens what its name leads to, packs its bytes, and shows it at the commit.
 
 use super::atomic::{AtomicFile, Destination, end_of_links, open_destination};
+use super::telling::Telling;
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, Packer};
 use std::fs::File;
@@ -139,15 +140,17 @@ type Stream<'w> = Box<dyn Write + Send + 'w>;
 
 impl<'w> Writer<'w> {
     /// Opens the output `path`. A regular file of lines is compressed if its name says so; other
-    /// names that promise compression are refused.
+    /// names that promise compression are refused. Of a link, the name that it leads to says so.
     ///
     /// # Errors
     ///
     /// If it cannot be written, or cannot be compressed as its name says.
     pub(crate) fn open(path: &Path, encoding: Encoding, spool: &Spool) -> Result<Self> {
-        Compression::refuse_unknown(path).map_err(Error::usage)?;
-        if let Some(why) = encoding.why_never_packed() {
-            Compression::refuse_name(path, why).map_err(Error::usage)?;
+        for name in [path, &end_of_links(path)?] {
+            Compression::refuse_unknown(name).map_err(Error::usage)?;
+            if let Some(why) = encoding.why_never_packed() {
+                Compression::refuse_name(name, why).map_err(Error::usage)?;
+            }
         }
         let new = match open_destination(path)? {
             Destination::Atomic(new) => new,
@@ -262,10 +265,12 @@ impl<'w> Writer<'w> {
                 out.flush().map_err(failed())?;
                 return Ok(Whole { file: None, bytes: written_bytes });
             }
-            To::Copied(mut file, _, mut out) => {
-                let copied = file.rewind().and_then(|()| io::copy(&mut file, &mut out));
-                let copied = copied.and_then(|bytes| out.flush().map(|()| bytes));
-                return Ok(Whole { file: None, bytes: copied.map_err(failed())? });
+            To::Copied(mut file, label, mut out) => {
+                let mut telling = Telling::new(&mut out);
+                let copied = file.rewind().and_then(|()| io::copy(&mut file, &mut telling));
+                let bytes = telling.told(copied.map_err(label.failed()), failed())?;
+                out.flush().map_err(failed())?;
+                return Ok(Whole { file: None, bytes });
             }
         };
         let bytes = new.file().metadata().map_err(failed())?.len();
