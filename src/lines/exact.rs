@@ -38,14 +38,17 @@ const MARK: u32 = 1 << 31;
 const TAG_BITS: u32 = 24;
 /// Slots of the first table.
 const FIRST_SLOTS: usize = 1 << 10;
+/// Fewest bytes of a set. With less, it would have room for a line or two.
+const LEAST_BYTES: u64 = 1 << 15;
 /// A table is at most three quarters full.
 const FULL: (usize, usize) = (3, 4);
 
 impl LineSet {
-    /// An empty set that takes at most so many bytes; a longest line alone may take more.
+    /// An empty set that takes at most so many bytes, but may take 32 KiB; a longest line alone may
+    /// take more.
     pub(super) fn new(budget_bytes: u64) -> Result<Self> {
         // A slot has this many bits for a place in the arena.
-        let budget_bytes = budget_bytes.min(low(u64::BITS - TAG_BITS));
+        let budget_bytes = budget_bytes.clamp(LEAST_BYTES, low(u64::BITS - TAG_BITS));
         let budget_bytes = in_usize(budget_bytes);
         let arena = pages(budget_bytes)?;
         let (table, seed) = (pages(8 * FIRST_SLOTS)?, RandomState::new().hash_one(0));

@@ -7,7 +7,7 @@ use crate::error::{Error, Result, excerpt};
 use crate::io::read::{Block, ChunkJob, LineInputs};
 use crate::kernel::Level;
 use crate::kernel::places::places;
-use crate::number::{Line, MAX_RECORD_BYTES, Malformed, Selector};
+use crate::number::{Line, MAX_RECORD_BYTES, Malformed, Selector, content};
 use memchr::memchr_iter;
 use std::fs::File;
 use std::ops::Range;
@@ -274,17 +274,26 @@ impl LineJob<'_> {
             start = bytes.len().min(selector.first_record(bytes, MAX_RECORD_BYTES).len() + 1);
             out.extend_from_slice(&bytes[..start]);
         }
-        let records = selector.records(&bytes[start..], block.column, MAX_RECORD_BYTES);
-        let records = records.map(|(record, line)| {
-            let span = start + record.start..start + record.end;
-            let row = &bytes[span.clone()];
-            if let Line::Malformed { reason: Malformed::MissingField, .. } = line {
-                let (input, offset) = (String::new(), span.start as u64);
+        let rows = &bytes[start..];
+        let records = selector.pairs(rows, block.column, block.column, MAX_RECORD_BYTES);
+        let records = records.map(|(record, line, place)| {
+            let row = &rows[record.clone()];
+            let field = match line {
+                // The quotes are wrong: the row is taken as it is.
+                Line::Malformed {
+                    reason: Malformed::BadQuote | Malformed::RecordTooLong, ..
+                } => {
+                    let row = row.strip_suffix(b"\r").unwrap_or(row);
+                    fields(row, selector.delimiter).nth(block.column)
+                }
+                Line::Malformed { reason: Malformed::MissingField, .. } => None,
+                _ => Some(content(rows, place)),
+            };
+            let Some(field) = field else {
+                let (input, offset) = (String::new(), (start + record.start) as u64);
                 return Err(Error::NoField { input, offset, excerpt: excerpt(row) });
-            }
-            let row = row.strip_suffix(b"\r").unwrap_or(row);
-            let field = fields(row, selector.delimiter).nth(block.column);
-            Ok((field.unwrap_or_default(), span.start..span.end + 1))
+            };
+            Ok((field, start + record.start..start + record.end + 1))
         });
         let skip_empty = self.rules.skip_empty;
         let mut records =

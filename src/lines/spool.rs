@@ -47,15 +47,19 @@ impl Spooled {
 }
 
 /// Puts the name that the user gave into an error, instead of the name of the copy.
-pub(crate) fn named_as_typed(error: Error, read: &[PathBuf], typed: &[PathBuf]) -> Error {
-    match error {
-        Error::NoKey { input, offset, expected, excerpt } => {
-            let typed = read.iter().zip(typed).find(|(read, _)| read.as_os_str() == &*input);
-            let input = typed.map_or(input, |(_, typed)| typed.display().to_string());
-            Error::NoKey { input, offset, expected, excerpt }
+pub(crate) fn named_as_typed(mut error: Error, read: &[PathBuf], typed: &[PathBuf]) -> Error {
+    for (read, typed) in read.iter().zip(typed).filter(|(read, typed)| read != typed) {
+        let [copy, name] = [read, typed].map(|path| path.display().to_string());
+        match &mut error {
+            Error::NoKey { input, .. } | Error::LineTooLong { input, .. } if *input == copy => {
+                *input = name;
+            }
+            Error::Io { path, .. } if path == read => *path = typed.clone(),
+            Error::Usage { what } => *what = what.replace(&copy, &name),
+            _ => {}
         }
-        other => other,
     }
+    error
 }
 
 /// Gives paths whose lines can be read more than once. A file keeps its path. A stream is copied to

@@ -392,10 +392,10 @@ impl LineTools {
         let (job, typed) = (self.job_of_lines()?, paths(files));
         let unchanged = Unchanged::of(&typed);
         let (files, _copies) = rereadable(typed.clone(), &self.folder, &job)?;
+        let named = |error| named_as_typed(error, &files, &typed);
         // Without keys there is a filter too.
-        let mut filter = make(job.count(files.clone())?.max(1))?;
-        let inserted = self.insert_into(&mut filter, &files);
-        inserted.map_err(|error| named_as_typed(error, &files, &typed))?;
+        let mut filter = make(job.count(files.clone()).map_err(named)?.max(1))?;
+        self.insert_into(&mut filter, &files).map_err(named)?;
         unchanged.check()?;
         Ok(filter)
     }

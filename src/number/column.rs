@@ -12,6 +12,7 @@ use super::Notation;
 use super::line::{Line, Malformed};
 use crate::kernel::steps;
 use memchr::{memchr_iter, memchr2};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Longest record of several lines: a longer one has a quote that is never closed.
@@ -323,14 +324,7 @@ impl Selector {
         };
         let mut named = Vec::new();
         self.walk(header, 0, 0, |index, content| {
-            let is_quoted = content.start > 0 && header[content.start - 1] == b'"';
-            let (content, mut plain) = (&header[content], Vec::new());
-            if is_quoted {
-                undouble(content, &mut plain);
-            } else {
-                plain.extend_from_slice(content);
-            }
-            if plain.trim_ascii() == name.trim_ascii() {
+            if self::content(header, content).trim_ascii() == name.trim_ascii() {
                 named.push(index);
             }
             true
@@ -413,6 +407,18 @@ impl Selector {
             Some((start..record.end, found, fields))
         })
     }
+}
+
+/// The content of the field at a place that [`Selector::pairs`] gave: of two quotes in quotes, one.
+pub(crate) fn content(bytes: &[u8], place: Range<usize>) -> Cow<'_, [u8]> {
+    let is_quoted = place.start.checked_sub(1).is_some_and(|before| bytes[before] == b'"');
+    let content = &bytes[place];
+    if !is_quoted || !content.contains(&b'"') {
+        return content.into();
+    }
+    let mut plain = Vec::with_capacity(content.len());
+    undouble(content, &mut plain);
+    plain.into()
 }
 
 /// Appends the content of a quoted field to `plain`: two quotes become one.

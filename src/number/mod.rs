@@ -18,7 +18,7 @@ mod line;
 mod notation;
 
 pub use column::Column;
-pub(crate) use column::{MAX_RECORD_BYTES, Selector, undouble};
+pub(crate) use column::{MAX_RECORD_BYTES, Selector, content, undouble};
 pub use format::{Format, ParseFormatError};
 pub use line::{Line, LineScanner, Malformed, parse_line};
 pub(crate) use notation::{

@@ -13,7 +13,7 @@ use super::partitioning::Window;
 use super::plan::facts::Facts;
 use super::plan::layout::{Layout, Wishes, divide};
 use crate::error::{Error, Result};
-use crate::io::read::{Consumer, Invalid, Ledger, Tally, scan};
+use crate::io::read::{Consumer, Invalid, Ledger, Opened, Tally, scan};
 use crate::progress::Phase;
 use crate::set::bitmap::Word;
 
@@ -99,7 +99,12 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
     }
 
     /// Writes all values. Gives the counts, and the number of readings of the input.
+    ///
+    /// # Errors
+    ///
+    /// If somebody writes to an input meanwhile: a pass may see other values than the one before.
     pub(super) fn run(mut self, invalid: Invalid<'_>) -> Result<(Pass, u64)> {
+        let marks: Vec<_> = self.context.inputs.iter().map(Opened::mark).collect();
         let bits = (u64::BITS - self.facts.window.last.leading_zeros()).max(1);
         let (histogram, tally) = self.count(0, bits, invalid)?;
         self.total.tally = tally;
@@ -109,6 +114,10 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
             slices.push(Slice { base: 1 << above, bits: above, count });
         }
         self.push_in_order(slices)?;
+        let mut inputs = self.context.inputs.iter().zip(marks);
+        if let Some((input, _)) = inputs.find(|(input, mark)| input.mark() != *mark) {
+            return Err(Error::InputRewritten { input: input.name.clone() });
+        }
         Ok((self.total, self.readings))
     }
 

@@ -201,7 +201,8 @@ impl Sort {
         self
     }
 
-    /// Adds a folder for temporary files; the default is `TMPDIR` or `/tmp`.
+    /// Adds a folder for temporary files; the default is `TMPDIR` or `/tmp`. The run fails with more
+    /// than 255.
     pub fn temporary_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folders.push(folder.into());
         self

@@ -1,7 +1,9 @@
 //! Completes the options: fills in defaults and refuses contradictions.
 
+use super::load::spill::MAX_FOLDERS;
 use super::options::Sort;
 use super::plan::budget::{Budget, MAX_THREADS, MIN_MEMORY};
+use super::plan::strategy::Strategy;
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
 use crate::io::read::{BlockFormat, Input, KeyColumn, OpenOptions, Purpose, ScanOptions};
@@ -72,6 +74,17 @@ impl Sort {
         }
         if self.folders.is_empty() {
             self.folders.push(temporary_folder());
+        }
+        if self.folders.len() > MAX_FOLDERS {
+            return Err(Error::usage(format!(
+                "temporary files can have at most {MAX_FOLDERS} folders, not {}",
+                self.folders.len()
+            )));
+        }
+        if self.no_spill && self.strategy == Some(Strategy::Spill) {
+            return Err(Error::usage(
+                "the strategy spill needs temporary files, and temporary files are not allowed",
+            ));
         }
         if self.tuning.partitions.is_some_and(|count| !count.is_power_of_two()) {
             return Err(Error::usage("the number of partitions must be a power of two"));

@@ -156,9 +156,17 @@ fn many_lines_are_screened_and_answered_alike() {
     };
     let members: HashSet<u64> = (0..600_000).map(|_| next()).collect();
     let text: Vec<String> = members.iter().map(u64::to_string).collect();
-    assert_eq!(work.set("build -o s.bits", &text.join("\n")).quiet(), "");
+    let text = text.join("\n");
+    assert_eq!(work.set("build --to roaring-bits -o roaring.bits", &text).quiet(), "");
+    assert_eq!(work.set("build --to sparse -o sparse.bits", &text).quiet(), "");
     let member: Vec<u64> = members.iter().copied().take(1000).collect();
-    for (every, is_screened) in [(100, true), (1, false)] {
+    // A screen before a sparse set pays even if all lines are found.
+    for (every, set, is_screened) in [
+        (100, "roaring.bits", true),
+        (100, "sparse.bits", true),
+        (1, "roaring.bits", false),
+        (1, "sparse.bits", true),
+    ] {
         // Few of the lines are in the set, or all are.
         let (mut all, mut kept, mut left) = (String::new(), String::new(), String::new());
         for line in 0..200_000 {
@@ -172,21 +180,21 @@ fn many_lines_are_screened_and_answered_alike() {
         }
         work.write("lines", &all);
         for options in ["", "--threads 1", "--mem 64M"] {
-            let filter = format!("filter s.bits lines --skip-invalid {options}");
+            let filter = format!("filter {set} lines --skip-invalid {options}");
             assert!(work.set(&filter, "").quiet() == kept, "{filter}");
             assert!(work.set(&format!("{filter} -v"), "").quiet() == left, "{filter} -v");
             let told = stats(&work, &filter, "");
             assert_eq!(told["screen_bytes"].as_u64().unwrap() > 0, is_screened, "{told}");
             assert_eq!(told["found"].as_u64().unwrap(), kept.lines().count() as u64);
         }
-        let streamed = work.set("filter s.bits --skip-invalid", &all);
+        let streamed = work.set(&format!("filter {set} --skip-invalid"), &all);
         assert!(streamed.quiet() == kept);
         let first = all.lines().position(|line| line == "seven").unwrap();
         let late = "8\n".repeat(150_000) + &all;
         work.write("late", &late);
         for (input, lines) in [("lines", first), ("late", 150_000 + first)] {
             for options in ["", "--mem 64M"] {
-                let wrong = work.set(&format!("filter s.bits {input} {options}"), "");
+                let wrong = work.set(&format!("filter {set} {input} {options}"), "");
                 assert_eq!(wrong.code, Some(2));
                 let place = format!("{input}:{}: byte ", lines + 1);
                 let told = wrong.err.contains(&place) && wrong.err.contains("a digit: \"seven\"");

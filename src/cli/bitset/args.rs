@@ -293,15 +293,7 @@ pub(super) enum Command {
     /// Print the pairs of sets that have most in common: both names, the values in both, and the Jaccard index
     Overlap(OverlapArgs),
     /// Print the keys of the sets that have a value, of a file of sets by key
-    #[command(mut_arg("ranges", |arg| arg.help("Changes nothing: what is looked up is one value a line")))]
-    KeysOf {
-        /// A .sets file
-        sets: PathBuf,
-        /// Values; none means those on standard input
-        values: Vec<String>,
-        #[command(flatten)]
-        format: FromArg,
-    },
+    KeysOf(KeysOfArgs),
     /// Bloom filters of lines: plan, build, ask, filter, deduplicate, join
     Bloom(BloomArgs),
 }
@@ -334,12 +326,23 @@ impl Command {
             Self::Overlap(overlap) => overlap.numbers.clone(),
             Self::Filter(filter) => filter.format.clone().into(),
             Self::Contains(args) => args.format.clone().into(),
-            Self::KeysOf { format, .. } => format.clone().into(),
+            Self::KeysOf(args) => args.format.clone().into(),
             Self::Apply { notation, .. } | Self::Convert { notation, .. } => (*notation).into(),
             Self::Group(group) => group.notation.into(),
             _ => NumberArgs::default(),
         }
     }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("ranges", |arg| arg.help("Changes nothing here: a line has one value")))]
+pub(super) struct KeysOfArgs {
+    /// A .sets file
+    pub(super) sets: PathBuf,
+    /// Values; none means those on standard input
+    pub(super) values: Vec<String>,
+    #[command(flatten)]
+    pub(super) format: FromArg,
 }
 
 #[derive(Debug, clap::Args)]

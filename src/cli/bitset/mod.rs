@@ -111,7 +111,7 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         }
         Command::Group(args) => keyed::group(source, args)?,
         Command::Overlap(args) => keyed::overlap(source, &args)?,
-        Command::KeysOf { sets, values, .. } => return keyed::keys_of(source, &sets, &values),
+        Command::KeysOf(args) => return keyed::keys_of(source, &args.sets, &args.values),
         Command::Bloom(args) => return bloom::run(source, args),
         Command::Eval { expression, sets, target, count, .. } => {
             join::eval(source, &expression, &sets, &target, count)?;

@@ -170,7 +170,7 @@ fn build(source: &Source, mut args: BuildArgs) -> Result<()> {
         names::only_index(output)?;
     }
     let index = args.output.unwrap_or_else(|| path_of(&data));
-    let builder = Builder::new().threads(source.threads());
+    let builder = Builder::new().threads(source.memory().index_threads(source.threads()));
     let builder = builder.progress(Arc::clone(source.progress()));
     if args.append {
         builder.extend(&data, &index)?;

@@ -40,7 +40,7 @@ pub(crate) use open::{
     Input, OpenOptions, Opened, check_whole, is_stdin, map, open_all, open_file, splits,
 };
 pub(crate) use ordered::Ordered;
-pub(crate) use rule::Purpose;
+pub(crate) use rule::{Purpose, refuse_others};
 pub(crate) use sample::{Sample, sample};
 pub(crate) use scan::{Consumer, ScanOptions, scan};
 pub(crate) use unchanged::{Mark, Unchanged, check_end, mark};

@@ -3,13 +3,14 @@
 use super::regular::{RegularFile, read_at};
 use super::rule::Purpose;
 use super::stream::{Look, Stream};
+use super::unchanged::{Mark, mark};
 use super::values::{SetSource, ValueSource, Values};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, HEAD_BYTES};
 use crate::io::table::{Table, TableFormat, TableOptions, VALUE_BYTES, too_large};
 use crate::kernel::sys::{LOST, Map, Standard, map_file};
 use crate::number::{Column, Format, Notation};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek};
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -344,6 +345,15 @@ impl Opened {
     pub(crate) fn can_reread(&self) -> bool {
         matches!(self.content, Content::Regular(_) | Content::Table(_) | Content::Set { .. })
     }
+
+    /// The state of its file. It changes when somebody writes to the file.
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        match &self.content {
+            Content::Regular(file) => file.mark(),
+            Content::Table(_) => mark(Path::new(&self.name)),
+            Content::Stream(_) | Content::Values(_) | Content::Set { .. } => None,
+        }
+    }
 }
 
 /// Maps the file at `path`.
@@ -351,14 +361,15 @@ pub(crate) fn map(path: &Path) -> Result<Map> {
     if path == Path::new("-") {
         return Err(Error::usage("this command reads files, not standard input: name a file"));
     }
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    let metadata = file.metadata().map_err(Error::io("read", path))?;
+    // To open a named pipe would wait for a writer.
+    let metadata = fs::metadata(path).map_err(Error::io("open", path))?;
     if metadata.is_dir() {
         return Err(Error::directory("read", path));
     }
     if !metadata.is_file() {
         return Err(Error::usage(format!("{} is no regular file", path.display())));
     }
+    let file = File::open(path).map_err(Error::io("open", path))?;
     map_file(&file).map_err(Error::io("map", path))
 }
 

@@ -1,6 +1,7 @@
 //! Regular files, which threads read at any place.
 
 use super::rule::Taken;
+use super::unchanged::{Mark, mark_of};
 use crate::error::{Error, Result};
 use crate::kernel::in_usize;
 use std::fs::File;
@@ -31,6 +32,11 @@ pub(crate) struct RegularFile {
 impl RegularFile {
     pub(super) fn new(file: File, start: u64, len: u64) -> Self {
         Self { file, start, begin: 0, len, claimed: 0.into(), ended: u64::MAX.into() }
+    }
+
+    /// The state of the file.
+    pub(super) fn mark(&self) -> Option<Mark> {
+        mark_of(&self.file.metadata().ok()?)
     }
 
     /// The lines that begin in a range of bytes of a file of `len` bytes.

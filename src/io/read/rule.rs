@@ -59,6 +59,16 @@ impl Purpose {
     }
 }
 
+/// Refuses a file that begins with `head` where lines of any bytes are wanted, if it is a table or in
+/// a format of this crate.
+///
+/// # Errors
+///
+/// [`Error::Usage`], which says what it is.
+pub(crate) fn refuse_others(name: &str, head: &[u8]) -> Result<()> {
+    Purpose::Bytes.check_head(name, head, false, false)
+}
+
 /// What the reader wants of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {

@@ -133,7 +133,7 @@ impl Sample {
             self.look(input, &options, at > 0, at + PIECE_BYTES >= len, piece)?;
             at += step;
         }
-        self.complete &= at >= len;
+        self.complete &= at >= len && self.values.len() < MAX_VALUES;
         Ok(())
     }
 

@@ -43,6 +43,18 @@ pub(super) struct Look {
     pub(super) leaves_out: bool,
 }
 
+impl Look {
+    /// Whether the first bytes of a stream have a line, and are not the beginning of something else.
+    fn may_be_lines(&self, head: &[u8]) -> bool {
+        let has_line = head.iter().any(|byte| matches!(byte, b'\n' | 0));
+        // A format of this crate has a line end in its mark.
+        let is_other = head.starts_with(&[0x89])
+            || Compression::of_input(head, self.is_binary).is_some()
+            || TableFormat::of_content(head).is_some();
+        has_line && !is_other
+    }
+}
+
 impl Stream {
     /// A stream of any bytes, which are never unpacked.
     pub(super) fn of_reader(reader: Box<dyn Read + Send>) -> Self {
@@ -82,7 +94,8 @@ impl Stream {
             let more = self.read_source(&mut head[read..])?;
             read += more;
             // Somebody may send one line and wait for its answer.
-            if more == 0 || look.purpose.is_lines() && self.pauses() {
+            let may_wait = look.purpose.is_lines() && look.may_be_lines(&head[..read]);
+            if more == 0 || may_wait && self.pauses() {
                 break;
             }
         }

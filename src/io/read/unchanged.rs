@@ -14,8 +14,13 @@ pub(crate) struct Unchanged(Vec<(PathBuf, Mark)>);
 
 /// The state of a regular file; none for anything else.
 pub(crate) fn mark(path: &Path) -> Option<Mark> {
-    let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    Some((found.dev(), found.ino(), found.len(), found.mtime(), found.mtime_nsec()))
+    mark_of(&fs::metadata(path).ok()?)
+}
+
+/// The same of a file that is open.
+pub(super) fn mark_of(found: &fs::Metadata) -> Option<Mark> {
+    let mark = (found.dev(), found.ino(), found.len(), found.mtime(), found.mtime_nsec());
+    found.is_file().then_some(mark)
 }
 
 impl Unchanged {

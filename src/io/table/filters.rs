@@ -88,8 +88,8 @@ impl ColumnFilters {
         match self.column.physical_type() {
             Physical::INT32 if self.is_signed => "an integer of 32 bits with a sign",
             Physical::INT64 if self.is_signed => "an integer of 64 bits with a sign",
-            Physical::INT32 => "a natural number of 32 bits",
-            Physical::INT64 => "a natural number of 64 bits",
+            Physical::INT32 => "an integer of 32 bits without a sign",
+            Physical::INT64 => "an integer of 64 bits without a sign",
             Physical::FLOAT | Physical::DOUBLE => "a number",
             Physical::FIXED_LEN_BYTE_ARRAY => "as many bytes as the column has in each row",
             Physical::BYTE_ARRAY => "a text",

@@ -17,7 +17,7 @@ mod plan;
 use super::exact::{Inserted, LineSet};
 use super::keys::{Funnel, LineJob};
 use super::records::{PartOptions, Parts, Records, check, merge, merge_lines, put};
-use super::spool::{Spooled, rereadable};
+use super::spool::{Spooled, named_as_typed, rereadable};
 use crate::bloom::{BlockedBloomFilter, Filter, check_rate};
 use crate::error::{Error, Result};
 use crate::io::read::Unchanged;
@@ -44,6 +44,8 @@ pub(crate) struct CommonLines<'a> {
     folder: &'a Path,
     paths: Vec<PathBuf>,
     /// Keeps the temporary copies that `paths` name.
+    /// The names that the caller gave.
+    typed: [PathBuf; 2],
     _copies: Vec<Spooled>,
     unchanged: Unchanged,
     facts: [Facts; 2],
@@ -130,10 +132,24 @@ impl<'a> CommonLines<'a> {
         check_rate(rate)?;
         // Lines are compared byte for byte, so the filters must hash these bytes.
         job.rules.funnel = Funnel::default();
-        let (paths, copies) = rereadable(files.into(), folder, &job)?;
+        let (paths, copies) = rereadable(files.to_vec(), folder, &job)?;
         let unchanged = Unchanged::of(&paths); // both are read twice
-        let facts = [Facts::of(&paths[0], &job)?, Facts::of(&paths[1], &job)?];
-        Ok(Self { job, memory, rate, folder, paths, _copies: copies, unchanged, facts })
+        let facts = |index: usize| {
+            let found = Facts::of(&paths[index], &job);
+            found.map_err(|error| named_as_typed(error, &paths, &files))
+        };
+        let facts = [facts(0)?, facts(1)?];
+        Ok(Self {
+            job,
+            memory,
+            rate,
+            folder,
+            typed: files,
+            paths,
+            _copies: copies,
+            unchanged,
+            facts,
+        })
     }
 
     #[cfg(feature = "cli")]
@@ -144,7 +160,7 @@ impl<'a> CommonLines<'a> {
     /// Hands the lines of both files, each once, in the order of the first file, to `consume`. Each
     /// is a key and a terminator.
     pub(crate) fn run(&self, consume: impl FnMut(&[u8]) -> Result<()> + Send) -> Result<()> {
-        self.find(consume)?;
+        self.find(consume).map_err(|error| named_as_typed(error, &self.paths, &self.typed))?;
         self.unchanged.check()
     }
 

@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::io::compression::Compression;
+use crate::io::read::refuse_others;
 use crate::kernel::sys::{Map, map_file};
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -17,12 +18,14 @@ pub(super) struct Data {
 
 impl Data {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(Error::io("open", path))?;
-        if !file.metadata().map_err(Error::io("read", path))?.is_file() {
+        // To open a named pipe would wait for a writer.
+        if !fs::metadata(path).map_err(Error::io("open", path))?.is_file() {
             let what = "is no regular file: only these can be indexed";
             return Err(Error::usage(format!("{} {what}", path.display())));
         }
+        let file = File::open(path).map_err(Error::io("open", path))?;
         let bytes = map_file(&file).map_err(Error::io("map", path))?;
+        refuse_others(&path.display().to_string(), &bytes)?;
         if Compression::of_content(&bytes).is_some() {
             let what = "is compressed: its lines cannot be read one by one";
             return Err(Error::usage(format!("{} {what}", path.display())));

@@ -518,6 +518,8 @@ impl SetFile {
             Shape::Sparse(sparse) => return self.verify_groups(sparse, progress),
             Shape::Runs(runs) => return self.verify_runs(runs, progress),
             Shape::Treemap(treemap) => treemap.verify().map_err(self.damaged())?,
+            // Pieces without values have numbers, too, and the walk below does not meet them.
+            Shape::Dense(dense) => dense.verify().map_err(self.damaged())?,
             _ => {}
         }
         self.verify_containers(progress)
@@ -613,13 +615,21 @@ impl SetKind {
         if bytes.starts_with(&keyed::MAGIC) {
             return Some(Self::Keyed);
         }
-        if RoaringView::new(bytes).is_ok() {
-            return Some(Self::Roaring);
-        }
         // A number of buckets, the key of the first one, and the cookie of its bitmap.
-        let (&count, rest) = bytes.split_first_chunk()?;
-        let empty = u64::from_le_bytes(count) == 0 && rest.is_empty();
-        let bucket = rest.get(4..).is_some_and(|bitmap| RoaringView::new(bitmap).is_ok());
-        (empty || bucket).then_some(Self::Treemap)
+        let may_have_buckets = || {
+            let (&count, rest) = bytes.split_first_chunk()?;
+            let is_empty = u64::from_le_bytes(count) == 0 && rest.is_empty();
+            let bucket = rest.get(4..).is_some_and(|bitmap| RoaringView::new(bitmap).is_ok());
+            (is_empty || bucket).then_some(Self::Treemap)
+        };
+        let Ok(view) = RoaringView::new(bytes) else { return may_have_buckets() };
+        // Some numbers of buckets are cookies of a bitmap of 32 bits, too.
+        if may_have_buckets().is_some()
+            && view.check() != Ok(bytes.len())
+            && check_buckets(bytes).is_ok()
+        {
+            return Some(Self::Treemap);
+        }
+        Some(Self::Roaring)
     }
 }

@@ -82,6 +82,7 @@ pub fn pieces(
         return Err(Error::usage("the starts of windows ascend, and are above 0"));
     }
     let (mut pieces, mut count) = (Vec::new(), 0);
+    let whole = ask(set, |view| Ok(view.bytes()))?;
     for (window, first) in std::iter::once(0).chain(starts.iter().copied()).enumerate() {
         let last = starts.get(window).map_or(u64::MAX, |start| start - 1);
         let mut waiting = vec![(first, last)];
@@ -90,7 +91,9 @@ pub fn pieces(
             let Some((first, last)) = ends_within(set, first, last)? else { continue };
             if first >> 16 < last >> 16 {
                 let here = ask(set, |view| view.range_len(first..=last))?;
-                if about_bytes(here, first, last) > most_bytes as u64 {
+                let stored = ask(set, |view| Ok(view.bytes_within(first, last)))?;
+                let bytes = about_bytes(here, first, last).min(whole.min(stored) as u64);
+                if bytes > most_bytes as u64 {
                     waiting.extend(halves(first, last));
                     continue;
                 }

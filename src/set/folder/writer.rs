@@ -146,7 +146,7 @@ impl Joined<'_> {
     ///
     /// # Errors
     ///
-    /// As [`write`](Self::write).
+    /// As [`write`](Self::write), or if the folder has a manifest with a part of this number.
     pub fn write_part(self, folder: impl AsRef<Path>, number: usize) -> Result<Option<Part>> {
         write_part(folder.as_ref(), number, &Spool::default(), self)
     }
@@ -160,6 +160,9 @@ fn write_part(
 ) -> Result<Option<Part>> {
     let name = Part::name_of(number);
     let path = folder.join(&name);
+    if let Some(published) = folder_of_part(&path)? {
+        return Err(FolderFault::Fixed.of(&published));
+    }
     let writer = Writer::open(&path, Encoding::Set, spool)?;
     let Some(file) = writer.file() else {
         return Err(Error::usage(format!("{} is no regular file", path.display())));
@@ -299,16 +302,19 @@ fn manifest_of(folder: &Path) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// The folder whose manifest names the part at `path`, if `path` is a part.
+/// The folder whose manifest names the part at `path`, or the one to which a link of this name leads.
 pub(in crate::set) fn folder_of_part(path: &Path) -> Result<Option<PathBuf>> {
-    let folder = folder_of(path);
-    let Some(name) = path.file_name().and_then(OsStr::to_str).filter(|name| Part::is_name(name))
-    else {
-        return Ok(None);
-    };
-    let Some(bytes) = manifest_of(folder)? else { return Ok(None) };
-    let manifest = Manifest::read(&bytes).map_err(|fault| fault.of(folder))?;
-    Ok(manifest.parts.iter().any(|part| part.name == name).then(|| folder.to_path_buf()))
+    for path in [path, &end_of_links(path)?] {
+        let folder = folder_of(path);
+        let name = path.file_name().and_then(OsStr::to_str);
+        let Some(name) = name.filter(|name| Part::is_name(name)) else { continue };
+        let Some(bytes) = manifest_of(folder)? else { continue };
+        let manifest = Manifest::read(&bytes).map_err(|fault| fault.of(folder))?;
+        if manifest.parts.iter().any(|part| part.name == name) {
+            return Ok(Some(folder.to_path_buf()));
+        }
+    }
+    Ok(None)
 }
 
 /// Removes the files that the manifest does not name.

@@ -132,6 +132,14 @@ impl Reading {
                 "a base is for raw bitmaps: bitmap-lsb, bitmap-msb"
             }
             Self { width: Some(_), .. } if !is_click_house => "a width is for states of ClickHouse",
+            Self {
+                width: Some(8), from: Some(Origin::Bytes(ForeignFormat::ClickHouse32)), ..
+            } => "integers of clickhouse-u32 have at most 4 bytes",
+            Self {
+                width: Some(1..8),
+                from: Some(Origin::Bytes(ForeignFormat::ClickHouse64)),
+                ..
+            } => "integers of clickhouse-u64 have 8 bytes",
             _ => return Ok(()),
         };
         let found = match (self.from, found) {

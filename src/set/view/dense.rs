@@ -65,6 +65,18 @@ impl<'a> DenseView<'a> {
         }
     }
 
+    /// Compares the number before each piece with its values, if the numbers are known.
+    pub(crate) fn verify(self) -> Result<(), Damage> {
+        let mut before = 0;
+        for (piece, words) in self.pieces.iter().enumerate() {
+            if self.ranks.is_some() && self.rank(piece)? != before {
+                return Err(Damage::of("the number of values before a piece is wrong"));
+            }
+            before += popcount::ones(Level::best(), words);
+        }
+        Ok(())
+    }
+
     /// The piece with the value that has `index` values before it, and the
     /// number of values before the piece.
     pub(crate) fn piece_of(self, index: u64) -> Result<Option<(usize, u64)>, Damage> {

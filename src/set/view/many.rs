@@ -59,6 +59,21 @@ impl SetView<'_> {
         Prober::for_many(self, values.len(), 1)?.contains_many(values, found)
     }
 
+    /// About the most bytes that the values from `first` to `last` take in this representation, if
+    /// that is known without a walk over all containers. Long runs take far fewer bytes than their
+    /// values tell.
+    pub(crate) fn bytes_within(self, first: u64, last: u64) -> usize {
+        match self.0 {
+            Shape::Runs(runs) => runs.count_within(first, last) * RUN_BYTES,
+            Shape::Folder(folder) => {
+                let parts = folder.parts().iter().map(|part| part.view().bytes_within(first, last));
+                parts.fold(0, usize::saturating_add)
+            }
+            Shape::Memory(_) => usize::MAX,
+            _ => self.bytes(),
+        }
+    }
+
     /// Bytes of the containers, about.
     pub(crate) fn bytes(self) -> usize {
         match self.0 {

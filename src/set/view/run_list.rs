@@ -95,6 +95,13 @@ impl<'a> RunList<'a> {
         run.end().map_err(placed)
     }
 
+    /// Number of runs with values from `first` to `last`. O(log runs).
+    pub(super) fn count_within(self, first: u64, last: u64) -> usize {
+        let before = self.0.partition_point(|run| RunEntry::from_bytes(run).last < first);
+        let behind = self.0.partition_point(|run| RunEntry::from_bytes(run).first <= last);
+        behind.saturating_sub(before)
+    }
+
     /// The last run that begins at `value` or before it.
     fn of_value(self, value: u64) -> Option<RunEntry> {
         steps::count(1);

@@ -3,8 +3,8 @@
 //! The extents of a partition form a chain: each begins with the place of the one before it. So
 //! memory does not grow with the input.
 //!
-//! Extent: place of the previous extent (8 bytes: folder in the top 8 bits,
-//! offset below), entries (8 bytes), then the packed entries.
+//! Extent: place of the previous extent (8 bytes: folder in the top 8 bits, of which there are at
+//! most [`MAX_FOLDERS`], offset below), entries (8 bytes), then the packed entries.
 
 use crate::error::{Error, Result};
 use crate::io::write::nameless_in;
@@ -55,6 +55,8 @@ pub(in crate::sort) struct Chain {
 const NONE: u64 = u64::MAX;
 const HEADER_BYTES: usize = 16;
 const OFFSET_BITS: u32 = 56;
+/// Most folders: a place has 8 bits for them, and [`NONE`] is no place.
+pub(in crate::sort) const MAX_FOLDERS: usize = 255;
 /// Bytes behind a packed entry that packing may overwrite and unpacking may read.
 const OVERHANG: usize = 8;
 

@@ -325,6 +325,13 @@ impl Budget {
         self.bytes / 8 * 6
     }
 
+    /// How many of `most` threads may make filters of an index; at least one. A thread holds the
+    /// hashes of the keys of 64 MiB of rows, which take up to twice as much if rows are short.
+    #[cfg(feature = "cli")]
+    pub(crate) fn index_threads(self, most: usize) -> usize {
+        in_usize(self.bytes / (128 << 20)).clamp(1, most.max(1))
+    }
+
     /// Memory for a filter of distinct lines. The rest is for the lines that are read.
     ///
     /// # Errors
