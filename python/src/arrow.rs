@@ -17,7 +17,7 @@
 
 use crate::buffer::{Array, Column, Kind, Validity};
 use crate::error::{FLOATS, check_memory, invalid, wrong_type};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyImportError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use std::any::Any;
@@ -283,7 +283,11 @@ pub(crate) fn import(
     column: Option<&str>,
 ) -> PyResult<Option<Imported>> {
     let (field, chunks) = if object.hasattr("__arrow_c_stream__")? {
-        let capsule = object.call_method0("__arrow_c_stream__")?;
+        let capsule = match object.call_method0("__arrow_c_stream__") {
+            // pandas exports its columns by way of PyArrow, which need not be there.
+            Err(error) if error.is_instance_of::<PyImportError>(object.py()) => return Ok(None),
+            capsule => capsule?,
+        };
         let stream = Stream::take(&capsule, c"arrow_array_stream")?;
         object.py().detach(move || drain(stream, column))?
     } else if object.hasattr("__arrow_c_array__")? {
@@ -397,13 +401,11 @@ fn field_of(schema: &Schema, column: Option<&str>) -> PyResult<Field> {
             // A column that pandas makes of an index without a name, as a DataFrame has after a filter.
             let is_index = |name: &str| name.starts_with("__index_level_") && name.ends_with("__");
             let mut found = (0..children.len()).filter(|&at| !is_index(text_of(children[at].name)));
-            match (found.next(), found.next()) {
-                (Some(only), None) => Some(only),
-                _ => {
-                    let count = children.len();
-                    return Err(invalid(format!("the table has {count} columns: {}", names())));
-                }
-            }
+            let (Some(only), None) = (found.next(), found.next()) else {
+                let count = children.len();
+                return Err(invalid(format!("the table has {count} columns: {}", names())));
+            };
+            Some(only)
         }
     };
     let child = child.ok_or_else(|| {

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A set in a mapped file. A question reads only what it needs; nothing is loaded. `open` returns
@@ -22,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// It works in a `with` statement. After it is closed, questions raise `ValueError`.
 #[pyclass(extends = AbstractBitSet, frozen, module = "bitsort")]
 pub(crate) struct SetFile {
-    blank: u64,
+    blank: AtomicU64,
 }
 
 impl SetFile {
@@ -40,10 +41,14 @@ impl SetFile {
         Self::of_mapped(py, Arc::new(Mapped::new(set, folder)), 0)
     }
 
+    fn blanks(&self) -> u64 {
+        self.blank.load(Ordering::Relaxed)
+    }
+
     fn of_mapped(py: Python<'_>, mapped: Arc<Mapped>, blank: u64) -> PyResult<Bound<'_, Self>> {
         let content = Content::File(Mutex::new(Some(mapped)));
         let base = PyClassInitializer::from(AbstractBitSet::of(content));
-        Bound::new(py, base.add_subclass(Self { blank }))
+        Bound::new(py, base.add_subclass(Self { blank: blank.into() }))
     }
 
     fn mapped(slf: &Bound<'_, Self>) -> PyResult<Arc<Mapped>> {
@@ -100,6 +105,9 @@ pub(crate) fn open<'py>(
     SetFile::of_mapped(py, Arc::new(Mapped::new(set, folder)), report.blank)
 }
 
+/// What makes the set again: a function, its argument, and then a number of blank lines.
+type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>,), Option<u64>);
+
 #[pymethods]
 impl SetFile {
     /// The name of the file.
@@ -118,7 +126,7 @@ impl SetFile {
     /// was a set.
     #[getter]
     fn blank(slf: &Bound<'_, Self>) -> PyResult<u64> {
-        Self::mapped(slf).map(|_| slf.get().blank)
+        Self::mapped(slf).map(|_| slf.get().blanks())
     }
 
     /// The kind of the file: "bits", "roaring" (32 bits), "treemap" (roaring, 64 bits), "sets" for
@@ -185,7 +193,7 @@ impl SetFile {
 
     /// The same set: its file is not opened again.
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
-        Self::of_mapped(slf.py(), Self::mapped(slf)?, slf.get().blank)
+        Self::of_mapped(slf.py(), Self::mapped(slf)?, slf.get().blanks())
     }
 
     fn __deepcopy__<'py>(
@@ -197,18 +205,22 @@ impl SetFile {
     }
 
     /// Pickle keeps the name of a named file, and the bytes of other sets.
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let py = slf.py();
         let (mapped, package) = (Self::mapped(slf)?, py.import("bitsort")?);
         Source::File(Arc::clone(&mapped)).check()?;
         if mapped.set.is_named() {
             let path = mapped.whole_path().into_bound_py_any(py)?;
-            return Ok((package.getattr("open")?, (path,)));
+            return Ok((package.getattr("open")?, (path,), None));
         }
         let source = Source::File(mapped);
         let bytes = interruptible(py, |progress| or(&[&source]).progress(progress).to_bytes())?;
-        Ok((package.getattr("open_bytes")?, (PyBytes::new(py, &bytes).into_any(),)))
+        let blank = Some(slf.get().blanks()).filter(|&blank| blank > 0);
+        Ok((package.getattr("open_bytes")?, (PyBytes::new(py, &bytes).into_any(),), blank))
+    }
+
+    /// For pickle: the number of blank lines of a set that is opened from its bytes.
+    fn __setstate__(&self, blank: u64) {
+        self.blank.store(blank, Ordering::Relaxed);
     }
 }

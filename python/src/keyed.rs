@@ -87,16 +87,18 @@ impl Rows {
             let (keys, ids): (Bound<'_, PyAny>, Bound<'_, PyAny>) = batch?.extract()?;
             let (keys, numbers) =
                 (Keys::of(&keys, &self.progress)?, Numbers::watched(&ids, &self.progress)?);
+            let check_ids = |ids: u64| match keys.len() {
+                keys if keys as u64 == ids => Ok(()),
+                keys => Err(invalid(format!("there are {keys} keys, and {ids} ids"))),
+            };
+            check_ids(numbers.len())?; // they may be far more than there is memory for
             py.detach(|| {
-                let mut ids = Vec::new();
+                let mut ids = Vec::with_capacity(keys.len());
                 numbers.each(|block| {
                     ids.extend_from_slice(block);
                     Ok(())
                 })?;
-                if ids.len() != keys.len() {
-                    let (ids, keys) = (ids.len(), keys.len());
-                    return Err(invalid(format!("there are {keys} keys, and {ids} ids")));
-                }
+                check_ids(ids.len() as u64)?;
                 let mut rows = Vec::with_capacity(ids.len());
                 let mut ids = ids.into_iter();
                 keys.each(|key| rows.extend(ids.next().map(|id| (key.to_vec(), id))))?;
@@ -293,6 +295,9 @@ pub(crate) fn keyed_union(
         }
         .map_err(raise)
     };
+    if files.is_instance_of::<PyString>() || files.is_instance_of::<PyBytes>() {
+        return Err(wrong_type("files: a list of files, not one name"));
+    }
     let sets = files.try_iter()?.map(open).collect::<PyResult<Vec<_>>>()?;
     let joined = interruptible(py, |progress| keyed::union_with(&sets, output, &progress))?;
     Ok((joined.sets, joined.values))

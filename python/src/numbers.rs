@@ -30,12 +30,12 @@ pub(crate) enum Numbers {
 
 /// A natural number below 2^64.
 pub(crate) fn natural(value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    natural_or_other(value)?.map_err(|what| invalid(format!("{value} is {what}")))
+    natural_or_other(value)?.map_err(|what| invalid(format!("{} is {what}", shown(value))))
 }
 
 /// The same; or the reason why an integer is no natural number below 2^64.
 pub(crate) fn natural_or_other(value: &Bound<'_, PyAny>) -> PyResult<Result<u64, &'static str>> {
-    if let Ok(value) = value.extract::<u64>() {
+    if let Some(value) = plain(value)? {
         return Ok(Ok(value));
     }
     let Some(index) = integer(value)? else {
@@ -43,6 +43,32 @@ pub(crate) fn natural_or_other(value: &Bound<'_, PyAny>) -> PyResult<Result<u64,
         return Err(wrong_type(format!("a natural number is an int, not {kind}")));
     };
     Ok(Err(if index.lt(0)? { "negative" } else { "not below 2^64" }))
+}
+
+/// The number that an object is; none if it is something else, or out of range. What the object
+/// itself raises, such as a Ctrl-C, is not ours to change.
+fn plain(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    let py = value.py();
+    match value.extract() {
+        Ok(value) => Ok(Some(value)),
+        Err(error)
+            if error.is_instance_of::<PyTypeError>(py)
+                || error.is_instance_of::<PyOverflowError>(py) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// An int, or the int that an object stands for; the object itself if it is none.
+pub(crate) fn index<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(integer(value)?.unwrap_or_else(|| value.clone()))
+}
+
+/// How an object stands in a message. Python refuses to write ints of thousands of digits.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    value.str().map_or_else(|_| "an int of very many digits".into(), |text| text.to_string())
 }
 
 /// The int that an object is or stands for; none for other objects.
@@ -79,7 +105,7 @@ pub(crate) fn optional<T: TryFrom<u64>>(value: &Bound<'_, PyAny>) -> PyResult<Op
 
 /// The number of an item of an iterable; errors have its index.
 fn item(value: &Bound<'_, PyAny>, index: usize) -> PyResult<u64> {
-    if let Ok(value) = value.extract::<u64>() {
+    if let Some(value) = plain(value)? {
         return Ok(value);
     }
     if value.is_none() {
@@ -99,7 +125,7 @@ fn item(value: &Bound<'_, PyAny>, index: usize) -> PyResult<u64> {
             return Err(wrong_type(format!("index {index}: {kind} is no natural number")));
         }
     };
-    Err(invalid(format!("index {index}: {value} is {what}")))
+    Err(invalid(format!("index {index}: {} is {what}", shown(value))))
 }
 
 fn range(range: &Bound<'_, PyRange>) -> PyResult<Numbers> {
@@ -118,7 +144,10 @@ fn range(range: &Bound<'_, PyRange>) -> PyResult<Numbers> {
     if step.lt(0)? {
         (first, last, step) = (last, first, step.neg()?);
     }
-    Ok(Numbers::Range(natural(&first)?, natural(&last)?, natural(&step)?))
+    let (first, last) = (natural(&first)?, natural(&last)?);
+    // The step of one number may be above all numbers.
+    let step = if first == last { 1 } else { natural(&step)? };
+    Ok(Numbers::Range(first, last, step))
 }
 
 /// Which values of an array of pandas are null; none if no value is.

@@ -33,6 +33,19 @@ pub(crate) enum Asker {
     Descending,
 }
 
+/// The library of an object: the one that has its class, or a class above it; the name of its own
+/// module for others.
+fn library_of(values: &Bound<'_, PyAny>) -> PyResult<String> {
+    let mut libraries = Vec::new();
+    for class in values.get_type().mro() {
+        let module: String = class.getattr("__module__")?.extract()?;
+        libraries.push(module.split('.').next().unwrap_or_default().to_owned());
+    }
+    let known = ["numpy", "pyarrow", "polars", "pandas"];
+    let found = libraries.iter().find(|library| known.contains(&library.as_str()));
+    Ok(found.or(libraries.first()).cloned().unwrap_or_default())
+}
+
 impl Asker {
     pub(crate) fn of(values: &Bound<'_, PyAny>) -> PyResult<Self> {
         if values.is_instance_of::<PyRange>() && values.getattr("step")?.lt(0)? {
@@ -44,8 +57,7 @@ impl Asker {
         if values.is_instance_of::<Array>() {
             return Ok(Self::Buffer);
         }
-        let module: String = values.get_type().getattr("__module__")?.extract()?;
-        let library = module.split('.').next().unwrap_or_default().to_owned();
+        let library = library_of(values)?;
         Ok(match library.as_str() {
             "numpy" => Self::Numpy,
             "pyarrow" | "polars" | "pandas" => Self::Arrow(library),

@@ -2,11 +2,11 @@
 
 use crate::arrow::export_stream;
 use crate::buffer::Array;
-use crate::error::{invalid, raise, wrong_type};
+use crate::error::{check_memory, invalid, raise, wrong_type};
 use crate::frozen::FrozenBitSet;
 use crate::iterate::SetIterator;
 use crate::mutable::BitSet;
-use crate::numbers::{BLOCK, natural, natural_or_other, optional, range_set, signed};
+use crate::numbers::{BLOCK, index, natural, natural_or_other, optional, range_set, signed};
 use crate::plot::Plot;
 use crate::probe;
 use crate::source::{Mapped, Operation, Source, is_set_like, operand, source_of};
@@ -120,6 +120,7 @@ pub(crate) fn whole_span(
     start: &Bound<'_, PyAny>,
     stop: &Bound<'_, PyAny>,
 ) -> PyResult<Option<(u64, u64)>> {
+    let (start, stop) = (&index(start)?, &index(stop)?);
     let span = span(start, stop)?;
     if start.lt(stop)? && ends_late(stop)? {
         return Err(invalid(format!("{stop} is above 2^64, and values are below it")));
@@ -202,6 +203,11 @@ fn hash_of(source: &Source, progress: &Progress) -> PyResult<isize> {
     /// Numbers are hashed modulo this prime, 2^61 − 1.
     const MODULUS: u64 = (1 << 61) - 1;
     const SHUFFLE: u64 = 0x055B_4DB3;
+    /// Each value is hashed, so a set of more would take hours.
+    const MOST: u64 = 1 << 44;
+    if source.len() > MOST {
+        return Err(invalid("a set of more than 2**44 values is not hashed"));
+    }
     let mut hash = 1_927_868_237_u64.wrapping_mul(source.len().wrapping_add(1));
     source.each(|values| {
         for value in values {
@@ -719,6 +725,7 @@ impl AbstractBitSet {
         stop: &Bound<'_, PyAny>,
     ) -> PyResult<bool> {
         let source = self.source(py)?;
+        let (start, stop) = (&index(start)?, &index(stop)?);
         let Some((first, last)) = span(start, stop)? else {
             return start.ge(stop);
         };
@@ -800,6 +807,7 @@ impl AbstractBitSet {
         let source = self.source(py)?;
         let values = in_pieces(py, source.len(), |progress| {
             let len = usize::try_from(source.len()).unwrap_or(usize::MAX);
+            check_memory(source.len().saturating_mul(8))?;
             let mut all = Vec::new();
             all.try_reserve_exact(len).map_err(|_| pyo3::exceptions::PyMemoryError::new_err(()))?;
             source.each(|values| {
@@ -981,7 +989,7 @@ impl AbstractBitSet {
 /// The values of a set at the indices of a slice.
 fn sliced(py: Python<'_>, source: &Source, slice: &Bound<'_, PySlice>) -> PyResult<IntegerSet> {
     /// Values that are looked up between two looks at the progress.
-    const PIECE: u64 = 1 << 12;
+    const PIECE: usize = 1 << 12;
     let len = isize::try_from(source.len())
         .map_err(|_| PyOverflowError::new_err("more values than slices can tell"))?;
     let indices = slice.indices(len)?;
@@ -1001,14 +1009,19 @@ fn sliced(py: Python<'_>, source: &Source, slice: &Bound<'_, PySlice>) -> PyResu
         return between(py, source, select(first)?, select(first + count - 1)?);
     }
     in_pieces(py, count, |progress| {
-        let mut values = Vec::new();
-        for index in 0..count {
-            if index % PIECE == 0 {
-                interrupted(progress)?;
+        /// More than a piece takes in the set.
+        const ROOM: u64 = 1 << 24;
+        let (mut set, mut values) = (IntegerSet::new(), Vec::new());
+        for start in (0..count).step_by(PIECE) {
+            interrupted(progress)?;
+            check_memory(ROOM)?;
+            values.clear();
+            for index in start..count.min(start + PIECE as u64) {
+                values.push(select(first + index * step)?);
             }
-            values.push(select(first + index * step)?);
+            set.extend(&values);
         }
-        Ok(values.into_iter().collect())
+        Ok(set)
     })
 }
 

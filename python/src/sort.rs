@@ -57,6 +57,7 @@ pub(crate) fn memory_of(value: &Bound<'_, PyAny>) -> PyResult<ByteSize> {
 fn paths(value: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     match value.extract() {
         Ok(path) => Ok(vec![path]),
+        Err(error) if value.is_instance_of::<PyBytes>() => Err(error),
         Err(_) => value.extract(),
     }
 }
@@ -500,6 +501,10 @@ pub(crate) fn explain(
 ) -> PyResult<String> {
     let mut options = Options::of(options)?;
     let input = input(source, &mut options)?;
+    if let Input::Numbers(_) = &input {
+        options.check_numbers(true)?;
+    }
+    options.to.as_deref().map(set_format).transpose()?;
     let sort = options.apply()?;
     py.detach(|| {
         let (sort, refusal) = with_input(sort, input)?;

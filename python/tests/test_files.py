@@ -425,6 +425,19 @@ def test_what_is_pickled_is_the_set_and_not_what_lies_at_its_path(tmp_path):
         pickle.dumps(cut)
 
 
+def test_a_pickle_keeps_the_number_of_blank_lines(tmp_path):
+    (tmp_path / "ids.txt").write_text("5\n\n3\n")
+    ids = bs.open(tmp_path / "ids.txt")
+    for again in (ids, copy.copy(ids), pickle.loads(pickle.dumps(ids))):
+        assert again.blank == 1 and again == {3, 5}
+
+
+def test_a_number_of_buckets_may_look_like_a_cookie():
+    for count in (12345, 12346, 12347, 12347 + (1 << 16)):
+        ids = bs.BitSet([i << 32 | 7 for i in range(count)])
+        assert bs.BitSet.deserialize(ids.serialize()) == ids == pickle.loads(pickle.dumps(ids))
+
+
 def test_a_pickle_leads_to_the_same_file_from_another_folder(tmp_path, monkeypatch):
     for folder, value in [("one", 1), ("two", 2)]:
         (tmp_path / folder).mkdir()

@@ -101,3 +101,62 @@ def test_numbers_of_parts_that_no_memory_has_are_refused(tmp_path):
         bs.eval("0..18446744073709551615")
     with pytest.raises(TypeError):
         bs.Bloom(9, 0.1).add_many(bytearray(b"ab"))
+
+
+class Number:
+    """Stands for an int, and is compared with nothing."""
+
+    def __init__(self, value, failing=0):
+        self.value, self.failing = value, failing
+
+    def __index__(self):
+        self.failing -= 1
+        if self.failing == 0:
+            raise KeyboardInterrupt
+        return self.value
+
+
+def test_what_stands_for_an_int_is_one_everywhere():
+    ids = bs.BitSet([5])
+    assert ids.contains_range(Number(3), Number(3)) and not ids.contains_range(Number(3), Number(6))
+    ids.add_range(Number(3), Number(10))
+    assert ids == set(range(3, 10)) == bs.BitSet.from_ranges([(Number(3), Number(10))])
+    assert ids.flip(Number(3), Number(9)) == {9}
+    assert bs.BitSet(range(5, 6, 2**64)) == {5}
+
+
+def test_an_exception_of_an_object_is_not_hidden():
+    for ask in (lambda: bs.BitSet([Number(5, 1)]), lambda: bs.BitSet().add(Number(5, 1))):
+        with pytest.raises(KeyboardInterrupt):
+            ask()
+
+
+def test_an_int_of_very_many_digits_is_refused_as_others_are():
+    with pytest.raises(ValueError, match="very many digits is not below 2\\^64"):
+        bs.BitSet([10**5000])
+
+
+def test_options_of_files_are_refused_in_plans_too():
+    for options in ({"format": "zzz"}, {"from_format": "hex"}):
+        with pytest.raises(ValueError):
+            bs.explain([1], **options)
+    with pytest.raises(TypeError, match="not bytes|bytes"):
+        bs.sort([1], tmp=b"/tmp")
+
+
+def test_more_ids_than_keys_take_no_memory(tmp_path):
+    with pytest.raises(ValueError, match="1 keys, and 1099511627776 ids"):
+        bs.group([(["a"], range(2**40))], tmp_path / "g.sets")
+    with pytest.raises(TypeError, match="a list of files"):
+        bs.keyed_union("k.sets", tmp_path / "out.sets")
+
+
+def test_wide_sets_are_refused_or_answered_at_once(tmp_path):
+    (tmp_path / "wide.txt").write_text("3-9223372036854775807\n")
+    path = tmp_path / "wide.bits"
+    bs.sort(tmp_path / "wide.txt", path, from_format="text-ranges", format="runs", unique=True)
+    with bs.open(path) as wide:
+        pieces = bs.pieces(wide)
+        assert len(pieces) == 1 and len(bs.open_bytes(pieces[0][1])) == len(wide)
+        with pytest.raises(ValueError, match="is not hashed"):
+            hash(wide)

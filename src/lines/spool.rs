@@ -54,7 +54,7 @@ pub(crate) fn named_as_typed(mut error: Error, read: &[PathBuf], typed: &[PathBu
             Error::NoKey { input, .. } | Error::LineTooLong { input, .. } if *input == copy => {
                 *input = name;
             }
-            Error::Io { path, .. } if path == read => *path = typed.clone(),
+            Error::Io { path, .. } if path == read => path.clone_from(typed),
             Error::Usage { what } => *what = what.replace(&copy, &name),
             _ => {}
         }

@@ -235,7 +235,7 @@ def isin_set(column: str | Column, path: str) -> Column:
     Ids are integers, or decimals without a fraction. Each worker maps the set once, and touches
     what it needs.
     """
-    path = os.path.abspath(path)
+    path = job.whole_path(path)
 
     def member(ids: pa.Array) -> pa.Array:
         if pa.types.is_decimal(ids.type) and ids.type.scale == 0:

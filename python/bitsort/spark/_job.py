@@ -232,6 +232,12 @@ def file_of(path: str) -> str:
     return next((file for file in heads if os.path.isfile(file)), path)
 
 
+def whole_path(path: str) -> str:
+    """The path from the root. In FILE:KEY, the key stays as it is, whatever slashes it has."""
+    file = file_of(path)
+    return os.path.abspath(file) + path[len(file) :]
+
+
 def files_of(paths: Paths) -> list[str]:
     named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     return [file for path in named for file in _files(os.fspath(path))]
@@ -245,7 +251,7 @@ def _files(path: str) -> list[str]:
     found = [path] if os.path.exists(file_of(path)) else sorted(glob.glob(path))
     if not found:
         raise FileNotFoundError(f"there is no file {path}")
-    return [os.path.abspath(name) for name in found]
+    return [whole_path(name) for name in found]
 
 
 def source_of(
@@ -451,7 +457,7 @@ def group(source: Rows | RowFiles, out: str, parts: int | None) -> Grouped:
 
 
 def bitmap_rows(spark: SparkSession, path: str, partitions: int | None) -> DataFrame:
-    path = os.path.abspath(path)
+    path = whole_path(path)
     with bs.open(path) as ids:
         count = ids.count()
         wanted = min(partitions or 2 * parallelism(spark), max(count, 1))
@@ -468,7 +474,7 @@ def join(
     if not paths:
         raise ValueError("there are no sets to join")
     spark = session(spark)
-    found = [os.path.abspath(path) for path in paths]
+    found = [whole_path(path) for path in paths]
     with bs.FolderWriter(out) as writer:
         folder = os.path.abspath(writer.folder)
         rows = _parts(spark, operation, found, folder, parts or 2 * parallelism(spark))

@@ -425,7 +425,8 @@ def bitmap_start(value: int) -> int:
 def _end_of_bitmaps(ids: bs.SetFile, first: int) -> int:
     """Where the bitmaps end that are made together: of so many ids, or so many neighbours."""
     rank = min(ids.rank(first) - 1 + _MOST_BITMAPS, ids.count() - 1)
-    return max(bitmap_start(ids[rank]), bitmap_start(first) + _MOST_BITMAPS * _BITMAP_IDS)
+    # Bitmap 0 has the number 0 alone.
+    return max(bitmap_start(ids[rank]), bitmap_start(max(first, 1)) + _MOST_BITMAPS * _BITMAP_IDS)
 
 
 def bitmap_rows(path: str, windows: list[tuple[int, int]]) -> Mapper:

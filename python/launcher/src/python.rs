@@ -82,6 +82,7 @@ stand_ins! {
     PyExc_Exception
     PyExc_FileExistsError
     PyExc_FileNotFoundError
+    PyExc_ImportError
     PyExc_IndexError
     PyExc_InterruptedError
     PyExc_IsADirectoryError

@@ -140,7 +140,7 @@ impl ColumnFilters {
     fn other_zero(&self, key: &[u8]) -> Option<Vec<u8>> {
         let is_float = matches!(self.column.physical_type(), Physical::FLOAT | Physical::DOUBLE);
         let (&sign, rest) = key.split_last().filter(|_| is_float)?;
-        let is_zero = sign & 0x7F == 0 && rest.iter().all(|&byte| byte == 0);
+        let is_zero = sign << 1 == 0 && rest.iter().all(|&byte| byte == 0);
         is_zero.then(|| [rest, &[sign ^ 0x80]].concat())
     }
 }
