@@ -102,6 +102,10 @@ fn rows_are_copied_by_a_key_in_one_of_their_columns() {
             .refused("-: byte 0: the line has no such column: \"1,fox\"");
     }
     work.set("bloom filter k.bloom --column 2", "1,fox\n\n4\n").refused("byte 7");
+    // Neither does a wrong quote; a carriage return behind a right one is no part of the field.
+    work.set("bloom filter k.bloom --column 2", "1,fox\n\"x\n1,fox\n").refused("byte 6");
+    let row = "1,\"fox\"\r,z\n";
+    assert_eq!(work.set("bloom filter k.bloom --column 2", row).quiet(), row);
 }
 
 pub(crate) fn numbered(word: &str, count: u32) -> String {

@@ -183,6 +183,56 @@ fn lines_go_on_while_a_stream_pauses() {
 }
 
 #[test]
+fn a_stream_whose_first_bytes_come_alone_is_known_by_all_of_them() {
+    use std::io::Write;
+    let work = Workspace::new();
+    work.write("lines", many(2000));
+    work.set("bloom filter f lines -o lines.gz", "").refused("cannot open f");
+    work.set("bloom build lines -o f", "").quiet();
+    work.set("bloom filter f lines -o lines.gz", "").quiet();
+    work.set("build -o s.bits", "7\n").quiet();
+    let packed = std::fs::read(work.file("lines.gz")).unwrap();
+    let own = std::fs::read(work.file("s.bits")).unwrap();
+    for (bytes, first) in [(&packed, 1), (&packed, 2), (&packed, 9), (&own, 1), (&own, 7)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bitset"));
+        command.args(["bloom", "dedup", "--exact"]).current_dir(work.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(&bytes[..first]).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        // The program may be gone, as it refuses sets.
+        let rest = stdin.write_all(&bytes[first..]);
+        drop(stdin);
+        let output = child.wait_with_output().unwrap();
+        if bytes == &packed {
+            assert!(rest.is_ok() && output.stdout == many(2000).as_bytes(), "{first}");
+        } else {
+            let told = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.code() == Some(2) && told.contains("has no lines"), "{told}");
+        }
+    }
+}
+
+#[test]
+fn messages_name_standard_input_and_not_its_copy() {
+    let work = Workspace::new();
+    work.write("lines", "a\n");
+    work.set("build -o s.bits", "7\n").quiet();
+    let own = std::fs::read(work.file("s.bits")).unwrap();
+    work.set("bloom index build s.bits", "").refused("s.bits is a set, a filter or an index");
+    for line in ["bloom build -o f", "bloom common lines -"] {
+        work.set_with(line, &own).refused("bitset: - is a set, a filter or an index");
+        let long = "x".repeat(3_000_000);
+        work.set(&format!("--mem 16M {line}"), &long).refused("bitset: -: byte 0: a line longer");
+    }
+    // Little memory takes no longer than some more.
+    let lines = many(3000);
+    work.write("lines", &lines);
+    assert!(work.set("bloom common --mem 16K lines lines", "").quiet() == lines);
+}
+
+#[test]
 fn updates_of_one_filter_wait_for_each_other() {
     let work = Workspace::new();
     work.set("bloom build -n 1000 -o f", "x\n").quiet();

@@ -114,6 +114,13 @@ fn a_folder_that_is_no_whole_set_is_refused() {
     refused("count c", "c: no _manifest.json");
     refused("or a -o a", "is a directory");
     refused("filter a a", "cannot read a: is a directory\nhint: it is a set already");
+    // No part is replaced alone, under whatever name.
+    std::os::unix::fs::symlink("a/part-00000.bits", work.file("part")).unwrap();
+    for part in ["a/part-00000.bits", "part"] {
+        refused(&format!("add {part} 5"), "parts");
+        refused(&format!("or a -o {part}"), "parts");
+    }
+    fs::remove_file(work.file("part")).unwrap();
     // Names of a set in parts are not enough.
     fs::create_dir_all(work.file("d/_manifest.json")).unwrap();
     work.write("d/_manifest.json/mine", "mine");

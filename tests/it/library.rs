@@ -140,6 +140,44 @@ fn a_file_that_outgrows_memory_without_temporary_files_is_read_in_slices() {
     assert!(out == expected.as_bytes());
 }
 
+/// Writes other values of the same length over a file before it takes the first byte.
+struct Rewriting(std::path::PathBuf, Option<String>);
+
+impl std::io::Write for Rewriting {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if let Some(text) = self.1.take() {
+            let mut file = std::fs::OpenOptions::new().write(true).open(&self.0)?;
+            file.write_all(text.as_bytes())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_file_that_is_rewritten_between_two_passes_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in");
+    let text = |add: u64| -> String {
+        (0..60_000_u64).map(|i| format!("{:012}\n", i * i * 2 + add)).rev().collect()
+    };
+    let tuning = Tuning { pool_bytes: Some(1 << 16), ..Tuning::default() };
+    for other in [None, Some(text(1))] {
+        std::fs::write(&path, text(0)).unwrap();
+        let sort = Sort::new().strategy(Strategy::MultiPass).tuning(tuning.clone()).file(&path);
+        let is_rewritten = other.is_some();
+        let run = sort.to_writer(Rewriting(path.clone(), other));
+        let is_right = match &run {
+            Ok(report) => !is_rewritten && report.passes > 3,
+            Err(error) => is_rewritten && matches!(error, Error::InputRewritten { .. }),
+        };
+        assert!(is_right, "{run:?}");
+    }
+}
+
 #[test]
 fn a_cancelled_run_ends_and_leaves_the_destination_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -161,6 +199,10 @@ fn contradictions_are_refused() {
     refused(Sort::new().threads(0));
     refused(Sort::new().memory(ByteSize::from_mib(63)));
     refused(Sort::new().header(true));
+    refused(Sort::new().no_spill(true).strategy(Strategy::Spill));
+    let folders = |count| (0..count).fold(Sort::new(), |sort, _| sort.temporary_folder("."));
+    refused(folders(256));
+    assert!(folders(255).values(0..3).to_writer(Vec::new()).is_ok());
     refused(Sort::new().counted(true).to_format(bitsort::Format::U64Le));
     assert!(Sort::new().values(0..3).counted(true).into_values().is_err());
 }

@@ -723,6 +723,23 @@ fn what_is_no_regular_file_is_named_as_such() {
         work.set(&format!("{command} ."), "").refused(".: no _manifest.json");
         work.set(&format!("{command} /dev/null"), "").refused("/dev/null is no regular file");
     }
+    // To open a named pipe would wait for a writer.
+    fs::create_dir(work.file("parts")).unwrap();
+    for pipe in ["pipe", "parts/_manifest.json"] {
+        let made = Command::new("mkfifo").arg(work.file(pipe)).status();
+        assert!(made.unwrap().success());
+    }
+    for line in [
+        "identify pipe",
+        "convert pipe",
+        "bloom info pipe",
+        "bloom add pipe x",
+        "bloom index build pipe",
+        "bloom index stat pipe",
+    ] {
+        work.set(line, "").refused("pipe is no regular file");
+    }
+    work.set("count parts", "").refused("_manifest.json");
     // Files of /proc cannot be mapped, and are text all the same.
     let limit = fs::read_to_string("/proc/sys/kernel/pid_max").unwrap();
     assert_eq!(work.set("cat /proc/sys/kernel/pid_max", "").quiet(), limit);
@@ -732,6 +749,32 @@ fn what_is_no_regular_file_is_named_as_such() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bitset"));
     command.args(["eval", "x", "--count"]).arg(OsStr::from_bytes(b"x=\xFF.bits"));
     assert_eq!(command.current_dir(work.path()).output().unwrap().stdout, b"4\n");
+}
+
+#[test]
+fn a_number_of_buckets_that_looks_like_a_cookie_is_one_of_buckets() {
+    let work = Workspace::new();
+    let text = |count: u64| {
+        let lines: Vec<String> = (0..count).map(|i| ((i << 32) + 7).to_string() + "\n").collect();
+        lines.concat()
+    };
+    work.set("build --to roaring -o x.roaring", &text(12_345)).quiet();
+    for count in [12_346_u64, 12_347] {
+        work.set(&format!("add x.roaring {}", ((count - 1) << 32) + 7), "").quiet();
+        assert_eq!(work.set("count x.roaring", "").quiet(), format!("{count}\n"));
+        assert!(work.set("cat x.roaring", "").quiet() == text(count));
+        let told = work.set("identify x.roaring", "").quiet();
+        assert!(told.contains("64 bits"), "{told}");
+    }
+}
+
+#[test]
+fn a_width_contradicts_no_format() {
+    let work = Workspace::new();
+    work.write("small", [0, 1, 1, 0, 0, 0, 5, 0, 0, 0]);
+    work.set("convert --from clickhouse-u32 --width 8 small", "").refused("at most 4 bytes");
+    work.set("convert --from clickhouse-u64 --width 4 small", "").refused("have 8 bytes");
+    assert_eq!(work.set("convert --width 8 small", "").quiet(), "21474836481\n");
 }
 
 #[test]

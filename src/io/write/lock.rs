@@ -8,6 +8,11 @@ use std::path::Path;
 
 /// Opens the file at `path` when no other process updates it.
 pub(crate) fn lock(path: &Path) -> Result<File> {
+    let found = std::fs::metadata(path).map_err(Error::io("open", path))?;
+    if !found.is_file() && !found.is_dir() {
+        // To open a named pipe would wait for a writer.
+        return Err(Error::usage(format!("{} is no regular file", path.display())));
+    }
     loop {
         let file = File::open(path).map_err(Error::io("open", path))?;
         flock(&file, FlockOperation::LockExclusive)

@@ -95,3 +95,19 @@ impl<'a> DenseView<'a> {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_before_pieces_without_values_are_compared_too() {
+        let mut words = vec![[0; 8]; 3 * WORDS];
+        (words[0], words[2 * WORDS]) = (7_u64.to_le_bytes(), 1_u64.to_le_bytes());
+        for (ranks, is_right) in [([0, 3, 3], true), ([0, 1, 3], false), ([0, 3, 4], false)] {
+            let ranks = ranks.map(u64::to_le_bytes);
+            assert_eq!(DenseView::new(&words, 0, Some(&ranks)).verify().is_ok(), is_right);
+        }
+        assert!(DenseView::new(&words, 0, None).verify().is_ok());
+    }
+}
