@@ -225,7 +225,7 @@ def _opened(path: str, inode: int, changed: int) -> bs.SetFile:
 
 def _set_at(path: str) -> bs.SetFile:
     """The set at a path, which a worker maps once; it is mapped again once it was replaced."""
-    status = os.stat(job.file_of(path))
+    status = os.stat(kernel.file_of(path))
     return _opened(path, status.st_ino, status.st_mtime_ns)
 
 
@@ -235,7 +235,7 @@ def isin_set(column: str | Column, path: str) -> Column:
     Ids are integers, or decimals without a fraction. Each worker maps the set once, and touches
     what it needs.
     """
-    path = job.whole_path(path)
+    path = kernel.whole_path(path)
 
     def member(ids: pa.Array) -> pa.Array:
         if pa.types.is_decimal(ids.type) and ids.type.scale == 0:

@@ -189,12 +189,12 @@ class Files:
     def __init__(self, spark: SparkSession, paths: Paths, options: dict[str, Any]) -> None:
         _check(options)
         files = files_of(paths)
-        size = sum(os.path.getsize(file_of(file)) for file in files) // parallelism(spark) + 1
+        size = sum(os.path.getsize(kernel.file_of(file)) for file in files) // parallelism(spark) + 1
         size = min(max(size, _LEAST_SPLIT), _MOST_SPLIT)
         self.spark, self.options = spark, options
         self.splits: list[kernel.Split] = []
         for file in files:
-            found = bs.splits(file, size, **options) if file == file_of(file) else []
+            found = bs.splits(file, size, **options) if file == kernel.file_of(file) else []
             self.splits += [(file, place) for place in found] or [(file, None)]
 
     def sample(self, wanted: int) -> list[int] | None:
@@ -223,21 +223,6 @@ def _check(options: dict[str, Any]) -> None:
         )
 
 
-def file_of(path: str) -> str:
-    """The file that has the set at a path: FILE:KEY names one of the sets of a file, unless a file
-    has this whole name."""
-    if os.path.lexists(path):
-        return path
-    heads = (path[:at] for at, sign in enumerate(path) if sign == ":")
-    return next((file for file in heads if os.path.isfile(file)), path)
-
-
-def whole_path(path: str) -> str:
-    """The path from the root. In FILE:KEY, the key stays as it is, whatever slashes it has."""
-    file = file_of(path)
-    return os.path.abspath(file) + path[len(file) :]
-
-
 def files_of(paths: Paths) -> list[str]:
     named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     return [file for path in named for file in _files(os.fspath(path))]
@@ -248,10 +233,10 @@ def _files(path: str) -> list[str]:
     if os.path.isdir(path) and not os.path.exists(os.path.join(path, "_manifest.json")):
         names = sorted(name for name in os.listdir(path) if name[0] not in "._")
         return [os.path.abspath(os.path.join(path, name)) for name in names]
-    found = [path] if os.path.exists(file_of(path)) else sorted(glob.glob(path))
+    found = [path] if os.path.exists(kernel.file_of(path)) else sorted(glob.glob(path))
     if not found:
         raise FileNotFoundError(f"there is no file {path}")
-    return [whole_path(name) for name in found]
+    return [kernel.whole_path(name) for name in found]
 
 
 def source_of(
@@ -457,7 +442,7 @@ def group(source: Rows | RowFiles, out: str, parts: int | None) -> Grouped:
 
 
 def bitmap_rows(spark: SparkSession, path: str, partitions: int | None) -> DataFrame:
-    path = whole_path(path)
+    path = kernel.whole_path(path)
     with bs.open(path) as ids:
         count = ids.count()
         wanted = min(partitions or 2 * parallelism(spark), max(count, 1))
@@ -474,7 +459,7 @@ def join(
     if not paths:
         raise ValueError("there are no sets to join")
     spark = session(spark)
-    found = [whole_path(path) for path in paths]
+    found = [kernel.whole_path(path) for path in paths]
     with bs.FolderWriter(out) as writer:
         folder = os.path.abspath(writer.folder)
         rows = _parts(spark, operation, found, folder, parts or 2 * parallelism(spark))

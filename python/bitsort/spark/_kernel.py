@@ -36,6 +36,21 @@ _TEXT_MEM = "512M"
 _LAST_BIGINT = (1 << 63) - 1
 
 
+def file_of(path: str) -> str:
+    """The file that has the set at a path: FILE:KEY names one of the sets of a file, unless a file
+    has this whole name."""
+    if os.path.lexists(path):
+        return path
+    heads = (path[:at] for at, sign in enumerate(path) if sign == ":")
+    return next((file for file in heads if os.path.isfile(file)), path)
+
+
+def whole_path(path: str) -> str:
+    """The path from the root. In FILE:KEY, the key stays as it is, whatever slashes it has."""
+    file = file_of(path)
+    return os.path.abspath(file) + path[len(file) :]
+
+
 def union_len(pieces: Iterable[pa.RecordBatch]) -> int:
     """The number of values of pieces of any windows."""
     payloads = (

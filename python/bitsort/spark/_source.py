@@ -58,7 +58,7 @@ class BitsDataSource(DataSource):
         path = self.options.get("path")
         if not path:
             raise ValueError("the data source bits takes a path")
-        return job.whole_path(path)
+        return kernel.whole_path(path)
 
     def reader(self, schema: StructType) -> "BitsReader":
         if len(schema) != 1 or schema[0].dataType.simpleString() != "bigint":

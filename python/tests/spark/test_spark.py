@@ -227,6 +227,12 @@ def test_isin_set(spark, tmp_path):
     bs.group([(["k", "k", "other"], [3, 40, 4])], tmp_path / "t.sets")
     assert rows.where(bss.isin_set("id", str(tmp_path / "t.sets:k"))).count() == 1
     assert bss.count_distinct(str(tmp_path / "t.sets:k"), None) == 2
+    # A key may have slashes, and is no path.
+    keys = {"a": 3, "a/": 4, "b//c": 3, "b/c": 4}
+    bs.group([(list(keys), list(keys.values()))], tmp_path / "slashes.sets")
+    for key, value in keys.items():
+        found = rows.where(bss.isin_set("id", f"{tmp_path}/slashes.sets:{key}")).collect()
+        assert [row.id for row in found] == [value]
     large = (1 << 63) + 5
     bs.BitSet([3, large]).write(tmp_path / "large.bits")
     asked = [Decimal(large), Decimal((1 << 64) + 3), Decimal(-3), None, Decimal(3)]
@@ -384,6 +390,10 @@ def test_sets_become_bitmaps_of_spark(spark, tmp_path, monkeypatch, partitions):
     assert joined.agg(F.sum(F.bitmap_count("b"))).first()[0] == len(SOME)
     bs.BitSet().write(tmp_path / "none", parts=1)
     assert bss.to_bitmap_rows(str(tmp_path / "none")).count() == 0
+    # Bitmap 0 has the number 0 alone: it moves the ends of the others by nothing.
+    bs.BitSet([0, (1 << 27) - 5, 1 << 27]).write(tmp_path / "zero", parts=1)
+    found = bss.to_bitmap_rows(str(tmp_path / "zero"), partitions=partitions)
+    assert sorted(row.bucket for row in found.collect()) == [0, 4096]
     bs.BitSet([3, (1 << 63) + 5]).write(tmp_path / "large", parts=1)
     with pytest.raises(Exception, match=str((1 << 63) + 5)):
         bss.to_bitmap_rows(str(tmp_path / "large")).count()
