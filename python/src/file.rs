@@ -110,7 +110,8 @@ type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>,), Option<u64>);
 
 #[pymethods]
 impl SetFile {
-    /// The name of the file.
+    /// The name of the file. Of a set of a `.sets` file it ends in `:KEY`, without what pathlib leaves
+    /// out of names, such as the last slash of a key.
     #[getter]
     fn path(slf: &Bound<'_, Self>) -> PyResult<PathBuf> {
         Ok(Self::mapped(slf)?.path().to_path_buf())

@@ -21,6 +21,9 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "choose another --funnel; --skip-empty leaves empty lines out, --crlf carriage returns"
         }
         Error::NoField { .. } => "check --column and --delimiter",
+        Error::TableColumn { what, .. } if what.ends_with("has no Bloom filter") => {
+            "bitsort --bloom -o FILE.parquet writes one beside the column"
+        }
         Error::TableColumn { .. } if program == "bitset" => {
             "choose one of its columns with --column, or make a set of one: bitset build --column; the --key of group may be bytes"
         }
