@@ -67,7 +67,7 @@ pub(crate) fn index<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny
 }
 
 /// How an object stands in a message. Python refuses to write ints of thousands of digits.
-fn shown(value: &Bound<'_, PyAny>) -> String {
+pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     value.str().map_or_else(|_| "an int of very many digits".into(), |text| text.to_string())
 }
 

@@ -6,7 +6,7 @@ use crate::error::{check_memory, invalid, raise, wrong_type};
 use crate::frozen::FrozenBitSet;
 use crate::iterate::SetIterator;
 use crate::mutable::BitSet;
-use crate::numbers::{BLOCK, index, natural, natural_or_other, optional, range_set, signed};
+use crate::numbers::{BLOCK, index, natural, natural_or_other, optional, range_set, shown, signed};
 use crate::plot::Plot;
 use crate::probe;
 use crate::source::{Mapped, Operation, Source, is_set_like, operand, source_of};
@@ -104,12 +104,12 @@ pub(crate) fn span(
 ) -> PyResult<Option<(u64, u64)>> {
     let start = match natural_or_other(start)? {
         Ok(start) => start,
-        Err("negative") => return Err(invalid(format!("{start} is negative"))),
+        Err("negative") => return Err(invalid(format!("{} is negative", shown(start)))),
         Err(_) => return Ok(None),
     };
     let last = match natural_or_other(stop)? {
         Ok(stop) => stop.checked_sub(1),
-        Err("negative") => return Err(invalid(format!("{stop} is negative"))),
+        Err("negative") => return Err(invalid(format!("{} is negative", shown(stop)))),
         Err(_) => Some(u64::MAX),
     };
     Ok(last.filter(|last| *last >= start).map(|last| (start, last)))
@@ -123,7 +123,7 @@ pub(crate) fn whole_span(
     let (start, stop) = (&index(start)?, &index(stop)?);
     let span = span(start, stop)?;
     if start.lt(stop)? && ends_late(stop)? {
-        return Err(invalid(format!("{stop} is above 2^64, and values are below it")));
+        return Err(invalid(format!("{} is above 2^64, and values are below it", shown(stop))));
     }
     Ok(span)
 }
@@ -853,7 +853,7 @@ impl AbstractBitSet {
 
     /// Writes the set into a file, which appears whole or not at all; gives its bytes.
     ///
-    /// Formats are "bits" (a `.bits` file, dense, sparse or roaring, whichever is smaller),
+    /// Formats are "bits" (a `.bits` file, dense, sparse or roaring, whichever suits),
     /// "dense", "sparse", "runs", "roaring-bits", "roaring" (a bare roaring bitmap), "text", "u32le",
     /// "u32be", "u64le", "u64be", "parquet", "arrow", "spark-bitmap" (rows of Spark's
     /// `bitmap_construct_agg` in a Parquet file), text in other notations ("hex", "ipv4", "cidr",

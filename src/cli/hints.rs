@@ -44,7 +44,9 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         }
         Error::LineTooLong { by_memory: true, .. } => "give more with --mem",
         Error::LineNotCompared { .. } => "if its lines end in NUL, say so with --zero-terminated",
-        Error::TooWide { .. } => "a .bits file, --ranges and --count take ranges of any width",
+        Error::TooWide { .. } => {
+            "--ranges, --count and .bits files of runs (--to bits) take ranges of any width"
+        }
         Error::NoIpv4 { .. } => "leave out --ipv4 and --as",
         Error::Folder { fault: FolderFault::Fixed, .. } => {
             "write it again: bitset or FOLDER MORE --parts N -o FOLDER"

@@ -308,7 +308,13 @@ impl LineTools {
             Some(keys) => (keys, first.spec()?.size_bytes()),
             None => (guess()?, 0),
         };
-        let memory_bytes = self.memory_beside(&files).distinct_filter(least)?;
+        let memory_bytes = self.memory_beside(&files).distinct_filter();
+        if memory_bytes < least {
+            let [least, room] = [least, memory_bytes].map(ByteSize::from_bytes);
+            return Err(Error::usage(format!(
+                "a filter for {keys} keys takes {least}, and the memory limit leaves {room} for it"
+            )));
+        }
         let mut seen = Growing::new(first.keys(keys), memory_bytes)?;
         let mut copied = Vec::new();
         job.each(files, |bytes| {

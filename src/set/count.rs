@@ -79,56 +79,30 @@ impl Plan<'_> {
 
     /// Whether all values of `a` are in `b`. Ends at the first container with another value.
     pub(crate) fn is_subset(a: Self, b: Self) -> Result<bool> {
-        let others = Self::join(Op::AndNot, vec![a.clone(), b.clone()]);
-        let found = match Merge::of(&others) {
-            Some(merge) => merge.has_no_values(&Progress::default()),
-            None => Self::is_within(a, b),
-        };
-        Self::after(&others.operands(), found)
-    }
-
-    fn is_within(mut a: Self, mut b: Self) -> Result<bool> {
-        let is_wide = a.is_wide() && b.is_wide();
-        let (mut from, mut pool) = (0, Pool::default());
-        while let Some(key) = a.key(from)? {
-            let last = if is_wide { a.alike_to(key)?.min(b.alike_to(key)?) } else { key };
-            let (ours, theirs) = (a.piece(key, &mut pool)?, b.piece(key, &mut pool)?);
-            let shared = container::intersection_len(ours.container(), theirs.container());
-            if shared < ours.container().len() {
-                return Ok(false);
-            }
-            pool.give(ours);
-            pool.give(theirs);
-            from = last + 1;
-        }
-        Ok(true)
+        Self::join(Op::AndNot, vec![a, b]).has_no_values()
     }
 
     /// Whether two sets share no value. Ends at the first container with a shared value.
     pub(crate) fn is_disjoint(a: Self, b: Self) -> Result<bool> {
-        let shared = Self::join(Op::And, vec![a.clone(), b.clone()]);
-        let found = match Merge::of(&shared) {
-            Some(merge) => merge.has_no_values(&Progress::default()),
-            None => Self::is_apart(a, b),
-        };
-        Self::after(&shared.operands(), found)
+        Self::join(Op::And, vec![a, b]).has_no_values()
     }
 
-    fn is_apart(mut a: Self, mut b: Self) -> Result<bool> {
-        let is_wide = a.is_wide() && b.is_wide();
-        let (mut from, mut pool) = (0, Pool::default());
-        while let (Some(x), Some(y)) = (a.key(from)?, b.key(from)?) {
-            let mut alike = x;
-            if x == y {
-                if is_wide {
-                    alike = a.alike_to(x)?.min(b.alike_to(x)?);
-                }
-                let (ours, theirs) = (a.piece(x, &mut pool)?, b.piece(x, &mut pool)?);
-                if container::intersects(ours.container(), theirs.container()) {
-                    return Ok(false);
-                }
+    fn has_no_values(self) -> Result<bool> {
+        let sets = self.operands();
+        let found = match Merge::of(&self) {
+            Some(merge) => merge.has_no_values(&Progress::default()),
+            None => self.has_no_containers(),
+        };
+        Self::after(&sets, found)
+    }
+
+    fn has_no_containers(mut self) -> Result<bool> {
+        let (is_wide, mut from, mut pool) = (self.is_wide(), 0, Pool::default());
+        while let Some(key) = self.key(from)? {
+            if self.count_at(key, &mut pool)? > 0 {
+                return Ok(false);
             }
-            from = if x == y { alike + 1 } else { x.max(y) };
+            from = if is_wide { self.alike_to(key)? } else { key } + 1;
         }
         Ok(true)
     }

@@ -73,13 +73,7 @@ impl IntegerSet {
     /// ```
     pub fn from_roaring_bytes(bytes: &[u8]) -> Result<Self, Damage> {
         if SetKind::of(bytes) == Some(SetKind::Roaring) {
-            let view = RoaringView::new(bytes)?;
-            let end = view.check()?;
-            if end != bytes.len() {
-                let what = "bytes follow the end of the roaring bitmap";
-                return Err(Damage { offset: end as u64, what });
-            }
-            return SetView(Shape::Roaring(view)).to_set();
+            return SetView(Shape::Roaring(RoaringView::whole(bytes)?)).to_set();
         }
         let (buckets, _) = check_buckets(bytes)?;
         let view = TreemapView::new(bytes, Table::Walked(&buckets));

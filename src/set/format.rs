@@ -26,8 +26,8 @@ use std::str::FromStr;
 #[non_exhaustive]
 pub enum SetFormat {
     /// A `.bits` file, dense or roaring, whichever is smaller; or sparse, if that takes less than
-    /// four fifths of the smaller one; or runs, if the set comes from ranges and they take so much
-    /// less.
+    /// four fifths of the smaller one; or runs, if the set comes from ranges, they take so much
+    /// less, and there are ranges that end above 2^32 or have very many values.
     Bits,
     /// A `.bits` file with a plain bitmap.
     DenseBits,
@@ -98,7 +98,7 @@ impl SetFormat {
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Bits => "A .bits file, dense, roaring, sparse or of runs, whichever is smaller",
+            Self::Bits => "A .bits file, dense, roaring, sparse or of runs, whichever suits",
             Self::DenseBits => "A .bits file with a plain bitmap",
             Self::RoaringBits => "A .bits file with a roaring bitmap",
             Self::SparseBits => "A .bits file for values that are far apart",

@@ -45,8 +45,9 @@ def file_of(path: str) -> str:
     return next((file for file in heads if os.path.isfile(file)), path)
 
 
-def whole_path(path: str) -> str:
+def whole_path(path: str | os.PathLike[str]) -> str:
     """The path from the root. In FILE:KEY, the key stays as it is, whatever slashes it has."""
+    path = os.fspath(path)
     file = file_of(path)
     return os.path.abspath(file) + path[len(file) :]
 

@@ -147,6 +147,20 @@ pub(crate) fn may_begin(head: &[u8]) -> bool {
     }
 }
 
+/// The same for the first bytes of a stream, which may be fewer: a line end is among the first ones.
+pub(crate) fn begins_like(head: &[u8]) -> bool {
+    let is_letter = |byte: &u8| byte.is_ascii_uppercase();
+    match head {
+        _ if head.len() >= 8 => may_begin(head),
+        [] | [0x89] => true,
+        [0x89, b'B' | b'S', letters @ ..] => {
+            let ends = letters.iter().skip_while(|byte| is_letter(byte));
+            ends.zip(b"\r\n\x1a\n").all(|(byte, end)| byte == end)
+        }
+        _ => false,
+    }
+}
+
 /// Whether the regular file at `path` begins in this way. False if it cannot be read.
 #[cfg(feature = "cli")]
 pub(crate) fn is_own_file(path: &Path) -> bool {

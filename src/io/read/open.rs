@@ -3,7 +3,7 @@
 use super::regular::{RegularFile, read_at};
 use super::rule::Purpose;
 use super::stream::{Look, Stream};
-use super::unchanged::{Mark, mark};
+use super::unchanged::{Mark, mark_of};
 use super::values::{SetSource, ValueSource, Values};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, HEAD_BYTES};
@@ -350,7 +350,7 @@ impl Opened {
     pub(crate) fn mark(&self) -> Option<Mark> {
         match &self.content {
             Content::Regular(file) => file.mark(),
-            Content::Table(_) => mark(Path::new(&self.name)),
+            Content::Table(table) => mark_of(&table.file().metadata().ok()?),
             Content::Stream(_) | Content::Values(_) | Content::Set { .. } => None,
         }
     }

@@ -4,6 +4,7 @@ use super::rule::Purpose;
 use super::unchanged::check_end;
 use crate::error::Error;
 use crate::io::compression::{self, Compression, HEAD_BYTES};
+use crate::io::page;
 use crate::io::table::TableFormat;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::{File, Metadata};
@@ -47,10 +48,9 @@ impl Look {
     /// Whether the first bytes of a stream have a line, and are not the beginning of something else.
     fn may_be_lines(&self, head: &[u8]) -> bool {
         let has_line = head.iter().any(|byte| matches!(byte, b'\n' | 0));
-        // A format of this crate has a line end in its mark.
-        let is_other = head.starts_with(&[0x89])
+        let is_other = page::begins_like(head)
             || Compression::of_input(head, self.is_binary).is_some()
-            || TableFormat::of_content(head).is_some();
+            || TableFormat::of_binary(head).is_some();
         has_line && !is_other
     }
 }

@@ -302,6 +302,10 @@ impl Outline {
 }
 
 impl ArrowTable {
+    pub(super) fn file(&self) -> &std::fs::File {
+        &self.bytes.file
+    }
+
     pub(super) fn open(
         mut bytes: FileBytes,
         options: TableOptions<'_>,

@@ -4,7 +4,7 @@
 
 use super::bytes::FileBytes;
 use super::columns::{Candidate, Refused, choose_any, invalid};
-use super::parquet::{is_decimal, metadata_of, signedness};
+use super::parquet::{is_decimal, metadata_of, sign_of_type};
 use crate::error::{Error, Result};
 use crate::number::Column;
 use ::parquet::basic::Type as Physical;
@@ -79,7 +79,7 @@ impl ColumnFilters {
             let column = &candidates[index].name;
             return Err(Refused::Column(format!("column \"{column}\" has no Bloom filter")));
         }
-        let is_signed = signedness(&column).unwrap_or(true);
+        let is_signed = sign_of_type(&column).unwrap_or(true);
         Ok(Self { column, is_signed, filters })
     }
 

@@ -122,9 +122,14 @@ pub(super) fn error(error: ParquetError) -> io::Error {
     }
 }
 
-/// Whether a column of integers is signed; none if it has no integers.
-pub(super) fn signedness(column: &ColumnDescriptor) -> Option<bool> {
-    if column.max_rep_level() > 0 || !matches!(column.physical_type(), Type::INT32 | Type::INT64) {
+/// Whether a column of integers is signed; none if it has no integers, or lists of them.
+fn signedness(column: &ColumnDescriptor) -> Option<bool> {
+    if column.max_rep_level() > 0 { None } else { sign_of_type(column) }
+}
+
+/// The same of any column, whose rows may be lists.
+pub(super) fn sign_of_type(column: &ColumnDescriptor) -> Option<bool> {
+    if !matches!(column.physical_type(), Type::INT32 | Type::INT64) {
         return None;
     }
     match (column.logical_type_ref(), column.converted_type()) {
@@ -246,6 +251,10 @@ fn bounds_of(metadata: &ParquetMetaData, column: usize, is_signed: bool) -> Opti
 }
 
 impl ParquetTable {
+    pub(super) fn file(&self) -> &std::fs::File {
+        &self.bytes.file
+    }
+
     pub(super) fn open(
         bytes: FileBytes,
         wanted: Option<&Column>,

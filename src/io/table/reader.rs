@@ -58,6 +58,14 @@ enum PieceContent {
 }
 
 impl Table {
+    /// The open file.
+    pub(crate) fn file(&self) -> &File {
+        match &self.content {
+            Content::Parquet(table) => table.file(),
+            Content::Arrow(table) => table.file(),
+        }
+    }
+
     /// Opens a file that can be read at any place.
     ///
     /// # Errors

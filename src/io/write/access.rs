@@ -34,7 +34,8 @@ impl Access {
 
     /// Gives it to a file or folder. The owner stays another one if this user may not give files away;
     /// that file never runs with the rights of its owner then. If the group stays another one, too,
-    /// its members get what all others have, and there are no lists: these name a group's rights.
+    /// its members get what all others have; if there were lists, which may shut users out, nobody but
+    /// the owner gets anything.
     pub(crate) fn give_to(&self, new: &File) -> io::Result<()> {
         // A folder may have given lists to a new file.
         LISTS.into_iter().try_for_each(|name| remove_list(new, name))?;
@@ -43,8 +44,8 @@ impl Access {
         } else if fchown(new, None, Some(self.group)).is_ok() {
             new.set_permissions(Permissions::from_mode(self.mode & 0o777))?;
         } else {
-            let others = self.mode & 0o007;
-            let mode = self.mode & 0o707 | others << 3;
+            let others = if self.lists.is_empty() { self.mode & 0o007 } else { 0 };
+            let mode = self.mode & 0o700 | others << 3 | others;
             return new.set_permissions(Permissions::from_mode(mode));
         }
         self.lists.iter().try_for_each(|(name, list)| set_list(new, name, list))

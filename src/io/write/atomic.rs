@@ -49,11 +49,13 @@ fn open_descriptor(path: &Path) -> Option<io::Result<File>> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
         let folder = fs::canonicalize(folder_of(&path)).ok()?;
-        let name = path.file_name()?.to_str()?;
-        let number = match name {
-            "stdout" if folder == Path::new("/dev") => "1",
-            "stderr" if folder == Path::new("/dev") => "2",
-            _ if folder == Path::new("/dev/fd") || Some(&folder) == own.as_ref() => name,
+        let name = path.file_name()?;
+        let number = match name.to_str() {
+            Some("stdout") if folder == Path::new("/dev") => "1",
+            Some("stderr") if folder == Path::new("/dev") => "2",
+            Some(number) if folder == Path::new("/dev/fd") || Some(&folder) == own.as_ref() => {
+                number
+            }
             _ => {
                 path = folder.join(fs::read_link(&path).ok()?);
                 continue;

@@ -4,7 +4,7 @@ use super::atomic::{AtomicFile, Destination, end_of_links, open_destination};
 use super::telling::Telling;
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, Packer};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -40,6 +40,15 @@ impl Encoding {
             Self::Rejects => Some("this file may be emptied and written again"),
             #[cfg(feature = "plot")]
             Self::Picture => Some("a picture is packed already"),
+        }
+    }
+
+    /// Refuses the name of a file that promises a compression which it does not get.
+    fn check_name(self, path: &Path) -> Result<()> {
+        Compression::refuse_unknown(path).map_err(Error::usage)?;
+        match self.why_never_packed() {
+            Some(why) => Compression::refuse_name(path, why).map_err(Error::usage),
+            None => Ok(()),
         }
     }
 
@@ -146,21 +155,19 @@ impl<'w> Writer<'w> {
     ///
     /// If it cannot be written, or cannot be compressed as its name says.
     pub(crate) fn open(path: &Path, encoding: Encoding, spool: &Spool) -> Result<Self> {
-        for name in [path, &end_of_links(path)?] {
-            Compression::refuse_unknown(name).map_err(Error::usage)?;
-            if let Some(why) = encoding.why_never_packed() {
-                Compression::refuse_name(name, why).map_err(Error::usage)?;
-            }
+        encoding.check_name(path)?;
+        // To open a named pipe would wait for a reader.
+        let is_stream = |found: fs::Metadata| !found.is_file() && !found.is_dir();
+        if encoding == Encoding::Index && fs::metadata(path).is_ok_and(is_stream) {
+            let what = format!("{} is no regular file, as an index is", path.display());
+            return Err(Error::usage(what));
         }
         let new = match open_destination(path)? {
             Destination::Atomic(new) => new,
-            Destination::Stream(_) if encoding == Encoding::Index => {
-                let what = format!("{} is no regular file, as an index is", path.display());
-                return Err(Error::usage(what));
-            }
             Destination::Stream(file) => return Self::over(Box::new(file), path, encoding, spool),
         };
         let path = new.path().to_path_buf();
+        encoding.check_name(&path)?;
         let to = match Compression::of_name(&path) {
             Some(packing) => {
                 let file = new.file().try_clone();

@@ -43,9 +43,9 @@ pub(crate) struct CommonLines<'a> {
     rate: f64,
     folder: &'a Path,
     paths: Vec<PathBuf>,
-    /// Keeps the temporary copies that `paths` name.
     /// The names that the caller gave.
     typed: [PathBuf; 2],
+    /// Keeps the temporary copies that `paths` name.
     _copies: Vec<Spooled>,
     unchanged: Unchanged,
     facts: [Facts; 2],

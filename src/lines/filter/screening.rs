@@ -68,8 +68,8 @@ impl<'a> Screening<'a> {
         let asked = self.asked.load(Ordering::Relaxed);
         let enough = (self.view.bytes() / SET_BYTES_A_LINE) as u64;
         let found = self.found.load(Ordering::Relaxed);
-        let is_asked_often = 2 * found >= asked && !self.is_sparse;
-        if is_asked_often || Some(asked).max(self.expected) < Some(enough) {
+        let answers_fast = 2 * found >= asked && !self.is_sparse;
+        if answers_fast || Some(asked).max(self.expected) < Some(enough) {
             return Ok(None);
         }
         let many = found * MANY >= asked;

@@ -59,11 +59,7 @@ pub(crate) fn block_values<S: LineSink>(
     }
 }
 
-/// Hands the complete lines of `bytes[span]`, a range each, to `sink`.
-///
-/// # Panics
-///
-/// As [`block_values`].
+/// Hands the lines of `bytes[span]`, a range each, to `sink`. The span ends in a terminator.
 pub(crate) fn block_ranges<S: RangeSink>(
     level: Level,
     notation: Notation,

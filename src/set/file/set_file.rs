@@ -194,12 +194,7 @@ impl SetFile {
         let content = match SetKind::of(&map) {
             Some(SetKind::Bits) => Content::Bits(Header::read(&map).map_err(damaged(path))?),
             Some(SetKind::Roaring) => {
-                let view = RoaringView::new(&map).map_err(damaged(path))?;
-                let end = view.check().map_err(damaged(path))?;
-                if end != map.len() {
-                    let what = "bytes follow the end of the roaring bitmap";
-                    return Err(damaged(path)(Damage { offset: end as u64, what }));
-                }
+                let view = RoaringView::whole(&map).map_err(damaged(path))?;
                 Content::Roaring { cardinality: view.rank(view.len()) }
             }
             Some(SetKind::Treemap) => {
@@ -622,14 +617,13 @@ impl SetKind {
             let bucket = rest.get(4..).is_some_and(|bitmap| RoaringView::new(bitmap).is_ok());
             (is_empty || bucket).then_some(Self::Treemap)
         };
-        let Ok(view) = RoaringView::new(bytes) else { return may_have_buckets() };
-        // Some numbers of buckets are cookies of a bitmap of 32 bits, too.
-        if may_have_buckets().is_some()
-            && view.check() != Ok(bytes.len())
-            && check_buckets(bytes).is_ok()
-        {
-            return Some(Self::Treemap);
+        if RoaringView::new(bytes).is_err() {
+            return may_have_buckets();
         }
-        Some(Self::Roaring)
+        // Some numbers of buckets are cookies of a bitmap of 32 bits, too.
+        let is_treemap = may_have_buckets().is_some()
+            && RoaringView::whole(bytes).is_err()
+            && check_buckets(bytes).is_ok();
+        Some(if is_treemap { Self::Treemap } else { Self::Roaring })
     }
 }

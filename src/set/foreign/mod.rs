@@ -362,12 +362,7 @@ fn portable(bytes: &[u8]) -> Result<Content<'_>, Damage> {
 
 /// The roaring bitmap of 32 bits in `bytes`, which must end with it.
 fn bitmap32(bytes: &[u8]) -> Result<Content<'_>, Damage> {
-    let end = RoaringView::new(bytes)?.check()?;
-    if end != bytes.len() {
-        let what = "bytes follow the end of the roaring bitmap";
-        return Err(Damage { offset: end as u64, what });
-    }
-    Ok(Content::Roaring(bytes))
+    RoaringView::whole(bytes).map(|_| Content::Roaring(bytes))
 }
 
 /// The roaring bitmap of 64 bits in `bytes`, which must end with it.

@@ -108,6 +108,18 @@ impl<'a> RoaringView<'a> {
         Self { ranks: (ranks.len() == self.len()).then_some(ranks), ..self }
     }
 
+    /// The bitmap in `bytes`, which must end with it. [`check`](Self::check) finds nothing wrong.
+    pub(crate) fn whole(bytes: &'a [u8]) -> Result<Self, Damage> {
+        let view = Self::new(bytes)?;
+        match view.check()? {
+            end if end == bytes.len() => Ok(view),
+            end => {
+                let what = "bytes follow the end of the roaring bitmap";
+                Err(Damage { offset: end as u64, what })
+            }
+        }
+    }
+
     /// Checks that keys ascend, and that each container begins at the end of the one before it, as
     /// readers that ignore the offsets expect; gives the end of the bitmap. O(containers). With
     /// offsets it reads only the last container; the end of a container of runs is checked by

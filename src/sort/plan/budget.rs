@@ -333,17 +333,8 @@ impl Budget {
     }
 
     /// Memory for a filter of distinct lines. The rest is for the lines that are read.
-    ///
-    /// # Errors
-    ///
-    /// If that is less than `least` bytes.
-    pub(crate) fn distinct_filter(self, least: u64) -> Result<u64> {
-        let bytes = self.bytes / 8 * 7;
-        if bytes < least {
-            let needed_bytes = least.div_ceil(7).saturating_mul(8);
-            return Err(Error::MemoryLimitTooSmall { limit_bytes: self.bytes, needed_bytes });
-        }
-        Ok(bytes)
+    pub(crate) fn distinct_filter(self) -> u64 {
+        self.bytes / 8 * 7
     }
 
     /// Memory for the buffers of temporary files beside that set.
