@@ -94,6 +94,11 @@ struct Parts<'a> {
     data: &'a [u8],
 }
 
+/// Whether these flags tell the known version. Others are not defined, and `bloom` ignores them.
+fn has_version(flags: u64) -> bool {
+    flags.to_le_bytes()[0] == VERSION
+}
+
 fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     if file.starts_with(&GZIP_MAGIC) {
         return Err(Damage::at(0, PACKED));
@@ -102,7 +107,7 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
         return Err(Damage::at(file.len() as u64, "the file ends inside of its header"));
     };
     let [flags, keys, rate, hashes, cells, key_count] = fields.map(u64::from_le_bytes);
-    if flags.to_le_bytes().first() != Some(&VERSION) {
+    if !has_version(flags) {
         return Err(Damage::at(0, "this version of the format is not known to this program"));
     }
     if keys == 0 {
@@ -135,7 +140,7 @@ pub fn is_dcso_file(bytes: &[u8]) -> bool {
     let Some(fields) = bytes.as_chunks::<8>().0.first_chunk::<FIELDS>() else { return false };
     let [flags, _, rate, hashes, cells, _] = fields.map(u64::from_le_bytes);
     let is_sound = is_rate(f64::from_bits(rate)) && hashes_of(hashes, 0).is_ok();
-    flags == u64::from(VERSION) && is_sound && cells > 0
+    has_version(flags) && is_sound && cells > 0
 }
 
 /// Writes a file that `bloom` reads, whole or not at all.

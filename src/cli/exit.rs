@@ -98,6 +98,15 @@ fn fail(program: &str, error: &Error) -> ExitCode {
     ExitCode::from(TROUBLE)
 }
 
+/// The result of printing what an answer follows from, if the reader of it has gone: "no" is known for
+/// sure if the part that was printed says so.
+pub(super) fn known(printed: Result<()>, is_no: bool) -> Result<()> {
+    match printed {
+        Err(error) if is_no && error.is_closed_pipe() => Ok(()),
+        other => other,
+    }
+}
+
 /// Prints an error on one line, and a hint if there is one.
 pub(super) fn tell_error(program: &str, error: &Error) {
     let mut parts = vec![format!("{program}: {error}")];

@@ -4,7 +4,7 @@
 use crate::error::{Error, Result};
 use crate::io::page::is_own_file;
 use crate::io::read::is_stdin;
-use crate::io::write::is_same_file;
+use crate::io::write::{is_same_file, is_standard_input};
 use crate::set::keyed::{file_in_name, is_sets_file};
 use crate::set::{SetFile, SetFormat};
 use std::ffi::OsStr;
@@ -116,7 +116,10 @@ pub(super) fn no_input<'p>(
     inputs: impl IntoIterator<Item = &'p PathBuf>,
     output: &Path,
 ) -> Result<()> {
-    match inputs.into_iter().find(|input| is_same_file(input, output)) {
+    let is_output = |input: &&PathBuf| {
+        if is_stdin(input) { is_standard_input(output) } else { is_same_file(input, output) }
+    };
+    match inputs.into_iter().find(is_output) {
         Some(input) => {
             let what = "is an input, and cannot be made of the output again: choose another name";
             Err(Error::usage(format!("{} {what}", input.display())))

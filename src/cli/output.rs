@@ -35,7 +35,12 @@ impl Out {
             }
             Some(path) => {
                 names::only_lines(path)?;
-                Writer::open(path, Encoding::Lines, &spool)
+                let writer = Writer::open(path, Encoding::Lines, &spool)?;
+                if writer.is_stream() {
+                    // It may be standard output under another name.
+                    refuse_as_input(inputs)?;
+                }
+                Ok(writer)
             }
         }
         .map(Self)

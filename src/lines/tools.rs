@@ -421,11 +421,7 @@ impl LineTools {
     /// The column of delimited text, if one was chosen.
     pub(super) fn selector(&self) -> Result<Option<Selector>> {
         let Some(chosen) = &self.column else {
-            if self.header {
-                let what = "a header is a record of delimited text: choose a column";
-                return Err(Error::usage(what));
-            }
-            return Ok(None);
+            return self.check_header().map(|()| None);
         };
         match chosen.column.fault(chosen.delimiter, chosen.terminator) {
             Some(fault) => Err(Error::usage(fault)),
@@ -433,7 +429,16 @@ impl LineTools {
         }
     }
 
+    fn check_header(&self) -> Result<()> {
+        if self.header && self.column.is_none() {
+            let what = "a header is a record of delimited text: choose a column";
+            return Err(Error::usage(what));
+        }
+        Ok(())
+    }
+
     fn job_of_lines(&self) -> Result<LineJob<'_>> {
+        self.check_header()?;
         match self.column {
             None => Ok(self.job()),
             Some(_) => Err(Error::usage("only lines that are filtered have their keys in columns")),

@@ -66,8 +66,9 @@ fn ticks(map: &Map) -> Vec<(f64, String)> {
         ticks.push((colour::place_of(10_f64.powi(exponent), least), text));
         exponent -= step;
     }
-    // The other end, unless it is too near to a decade.
-    if ticks.last().is_none_or(|&(place, _)| tick_y(0.0).abs_diff(tick_y(place)) > MIN_DISTANCE) {
+    // The other end, unless it is too near to a decade, or the same density: a cell of one number.
+    let is_apart = |&(place, _): &(f64, String)| tick_y(0.0).abs_diff(tick_y(place)) > MIN_DISTANCE;
+    if least < 1.0 && ticks.last().is_none_or(is_apart) {
         ticks.push((0.0, format!("{least:.0e}")));
     }
     ticks

@@ -14,8 +14,9 @@ fn hex([r, g, b]: Rgb) -> String {
 }
 
 fn escape(text: &str) -> String {
-    // XML cannot have most control characters.
-    let text = text.replace(char::is_control, "?");
+    // XML cannot have most control characters, nor two others.
+    let is_refused = |c: char| c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}');
+    let text = text.replace(is_refused, "?");
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

@@ -81,7 +81,11 @@ impl<'a> Update<'a> {
     }
 
     /// The same with progress, which can also cancel it.
-    pub(crate) fn run_watched(self, progress: &Progress) -> Result<Written> {
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run); [`Error::Interrupted`] when `progress` is cancelled.
+    pub fn run_watched(self, progress: &Progress) -> Result<Written> {
         let name = self.path.display();
         let one_of_many = || Error::usage(format!("{name}: one of many sets cannot change alone"));
         if open_named(self.path)?.is_some() {

@@ -3,7 +3,7 @@
 use super::options::Sort;
 use crate::error::{Error, Result};
 use crate::io::read::{Input, Invalid};
-use crate::io::write::{Encoding, Spool, Whole, Writer, is_same_file};
+use crate::io::write::{Encoding, Spool, Whole, Writer, is_same_file, is_standard_input};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -65,6 +65,7 @@ pub(super) fn check_destination(sort: &Sort, output: &Path) -> Result<()> {
     }
     let is_input = |input: &Input| match input {
         Input::Path(name) | Input::Split(name, _) => is_same_file(path, name),
+        Input::Stdin => is_standard_input(path),
         _ => false,
     };
     if sort.inputs.iter().any(is_input) {
@@ -108,7 +109,16 @@ impl Rejects {
             return Ok(Rejected::default());
         };
         Locked(&writer).flush().map_err(Error::io("write", &path))?;
-        Ok(Rejected(Some(whole.finish()?)))
+        // A reader of rejected lines that went away is no reader of the output: the run has failed.
+        let whole = whole.finish().map_err(|error| {
+            let what = "nobody reads it any more";
+            if error.is_closed_pipe() {
+                Error::io("write", &path)(io::Error::other(what))
+            } else {
+                error
+            }
+        })?;
+        Ok(Rejected(Some(whole)))
     }
 }
 

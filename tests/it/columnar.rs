@@ -222,6 +222,23 @@ fn numbers_may_be_texts() {
 }
 
 #[test]
+fn a_set_is_built_although_the_first_rows_lie_about_the_range() {
+    // The sample sees some 16,000 rows of a batch, so the last of the narrow partitions begins inside
+    // of a container and has nearly all values.
+    let work = Workspace::new();
+    let texts: StringArray = (0..300_000).map(|id| Some((id * 3).to_string())).collect();
+    let batch = RecordBatch::try_from_iter([("s", Arc::new(texts) as ArrayRef)]).unwrap();
+    arrow(&work.file("t"), &batch);
+    let expected = text(&(0..300_000_u64).map(|id| id * 3).collect::<Vec<_>>());
+    for threads in ["", "--threads 1"] {
+        for to in ["bits", "dense", "sparse", "runs", "roaring", "text"] {
+            work.set(&format!("build t --to {to} -o s --mem 128M {threads}"), "").quiet();
+            assert!(work.set("cat s", "").quiet() == expected, "{to}");
+        }
+    }
+}
+
+#[test]
 fn columns_that_cannot_be_read_are_named_with_those_that_can() {
     let work = Workspace::new();
     parquet(&work.file("users"), &[&[1, 2], &[]], properties());

@@ -4,7 +4,7 @@
 use crate::workspace::Workspace;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 #[test]
 fn a_record_is_read_from_its_column_or_not_at_all() {
@@ -326,6 +326,8 @@ fn a_command_that_prints_while_it_reads_does_not_print_into_its_input() {
         "bloom contains keys.bloom < ids >> ids",
         "bloom dedup ids >> ids",
         "bloom dedup --exact - < ids >> ids",
+        "bloom filter keys.bloom ids -o /dev/stdout >> ids",
+        "filter set.bits - -o /dev/fd/1 < ids >> ids",
         "bloom common ids keys.bloom >> ids",
     ] {
         let (code, _, said) = shell(&work, program, &format!("$P {line}"));
@@ -342,6 +344,14 @@ fn a_command_that_prints_while_it_reads_does_not_print_into_its_input() {
     ] {
         work.set(line, "").refused("is an input, and cannot be made of the output again");
     }
+    let (code, _, said) = shell(&work, program, "$P bloom build -o ids < ids");
+    assert!(code == Some(2) && said.contains("is an input, and cannot be made"), "{said}");
+    for input in ["", "-", "/dev/stdin"] {
+        let line = format!("$P {input} --rejects ids < ids");
+        let (code, _, said) = shell(&work, env!("CARGO_BIN_EXE_bitsort"), &line);
+        assert!(code == Some(2) && said.contains("it is an input"), "{input}: {said}");
+    }
+    assert_eq!(work.read("ids"), text);
     // Other files, and the file itself if it appears at the end.
     let (code, _, said) = shell(&work, program, "$P filter set.bits ids ids >> out");
     assert_eq!((code, &*said, work.read("out")), (Some(0), "", text.repeat(2)));
@@ -387,4 +397,45 @@ fn a_small_address_space_is_an_error_and_no_end() {
         assert!(matches!(ended, Some(0 | 2 | 127)), "{kib} KiB: {:?} {said}", ran.status);
         assert!(ended == Some(0) || !said.is_empty(), "{kib} KiB");
     }
+}
+
+/// Runs a command whose output nobody reads to the end.
+fn unread(work: &Workspace, arguments: &str) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bitset"));
+    command.args(arguments.split(' ')).current_dir(work.path());
+    command.stdin(std::fs::File::open(work.file("ask")).unwrap());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_reader_that_goes_away_makes_no_yes_of_a_no() {
+    let work = Workspace::new();
+    let every = |step: usize, first: usize| -> String {
+        let lines: Vec<String> =
+            (first..400_000).step_by(step).map(|id| format!("{id}\n")).collect();
+        lines.concat()
+    };
+    work.write("ask", every(1, 0));
+    work.set("build -o odd.bits", &every(2, 1)).quiet();
+    work.set("build -o even.bits", &every(2, 0)).quiet();
+    work.set("bloom build -o few.bloom", &every(100, 0)).quiet();
+    for line in ["contains even.bits", "diff odd.bits even.bits", "bloom contains few.bloom"] {
+        assert_eq!(unread(&work, line), (Some(1), String::new()), "{line}");
+    }
+}
+
+#[test]
+fn rejected_lines_that_nobody_reads_are_an_error() {
+    let work = Workspace::new();
+    let lines: Vec<String> = (0..60_000).map(|id| format!("bad{id}\n{id}\n")).collect();
+    work.write("ids", lines.concat());
+    let made = Command::new("mkfifo").arg(work.file("pipe")).status();
+    assert!(made.unwrap().success());
+    let line = "head -c 1 pipe > none & $P ids --rejects pipe -o out";
+    let (code, _, said) = shell(&work, env!("CARGO_BIN_EXE_bitsort"), line);
+    assert!(code == Some(2) && said.contains("nobody reads it any more"), "{code:?} {said}");
+    assert!(!work.file("out").exists());
 }

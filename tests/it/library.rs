@@ -1,6 +1,6 @@
 //! The library as programs use it.
 
-use bitsort::lines::{Keep, LineTools};
+use bitsort::lines::{Group, Keep, LineTools};
 use bitsort::set::{Expression, IntegerSet, SetFile};
 use bitsort::sort::{InvalidLines, Sort, Strategy, Tuning};
 use bitsort::{ByteSize, Error, Format, Progress};
@@ -190,6 +190,35 @@ fn a_cancelled_run_ends_and_leaves_the_destination_alone() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
 }
 
+/// Gives a pair, an end, and pairs again.
+fn unfused() -> impl Iterator<Item = (String, u64)> + Send {
+    let mut asked = 0_u64;
+    std::iter::from_fn(move || {
+        asked += 1;
+        (asked != 2).then(|| ("key".to_owned(), asked))
+    })
+}
+
+#[test]
+fn pairs_end_where_they_first_do_and_when_they_are_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("g.sets");
+    let report = Group::new().pairs(unfused()).to_file(&path).unwrap();
+    assert_eq!((report.sets, report.values), (1, 1));
+    // All rows from the 10,000th on are set aside: they are far from the first ones.
+    let progress = Arc::new(Progress::default());
+    let watched = Arc::clone(&progress);
+    let pairs = (0_u64..).map(move |id| {
+        if id == 50_000 {
+            watched.cancel_flag().store(true, Ordering::Relaxed);
+        }
+        assert!(id < 5_000_000, "it goes on");
+        (format!("k{}", id % 10), if id > 10_000 { u64::MAX - id } else { id % 4096 })
+    });
+    let run = Group::new().pairs(pairs).progress(progress).to_file(&path);
+    assert!(matches!(run, Err(Error::Interrupted)), "{run:?}");
+}
+
 #[test]
 fn contradictions_are_refused() {
     let refused = |sort: Sort| match sort.values(0..3).to_writer(Vec::new()) {
@@ -205,6 +234,9 @@ fn contradictions_are_refused() {
     assert!(folders(255).values(0..3).to_writer(Vec::new()).is_ok());
     refused(Sort::new().counted(true).to_format(bitsort::Format::U64Le));
     assert!(Sort::new().values(0..3).counted(true).into_values().is_err());
+    let none: [std::path::PathBuf; 0] = [];
+    let run = LineTools::new().header(true).distinct(none, |_| Ok(()));
+    assert!(matches!(run, Err(Error::Usage { .. })), "{run:?}");
 }
 
 /// Gives two pieces, each with an end behind it, as a terminal does.

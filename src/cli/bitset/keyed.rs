@@ -23,12 +23,13 @@ pub(super) fn group(source: &Source, args: GroupArgs) -> Result<()> {
             format!("{name}: group writes a file of sets by key: choose a name that ends in .sets");
         return Err(Error::usage(wrong));
     }
+    let files = or_stdin(files);
     names::no_input(&files, &output)?;
     if skip_invalid {
         names::no_sets_as_lines(&files)?;
     }
     let mut group = columns.of(source.group(skip_invalid));
-    for file in or_stdin(files) {
+    for file in files {
         group = if is_stdin(&file) { group.stdin() } else { group.file(file) };
     }
     let _bar = source.bar(true);

@@ -3,12 +3,14 @@
 use super::Answer;
 use super::args::FilterArgs;
 use super::source::{Source, or_stdin};
+use crate::cli::exit::known;
 use crate::cli::names;
 use crate::cli::output::{Out, TargetArgs};
 use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
 use crate::lines::{Answered, Keep};
+use memchr::memmem;
 use std::path::Path;
 
 /// Prints whether values are in the set.
@@ -35,9 +37,17 @@ pub(super) fn contains(source: &Source, path: &Path, values: &[String]) -> Resul
     }
     let files = or_stdin(Vec::new());
     let (out, _bar) = (Out::open(source, &TargetArgs::default(), &files)?, source.bar(false));
-    let answered =
-        hand_over(source, out, |take| source.line_tools().tell_by_set(files, &set, take))?;
-    Ok(answered.all.into())
+    let mut is_no = false;
+    let answered = hand_over(source, out, |take| {
+        source.line_tools().tell_by_set(files, &set, |lines| {
+            is_no = is_no || memmem::find(lines, b"\tfalse\n").is_some();
+            take(lines)
+        })
+    });
+    match answered {
+        Ok(answered) => Ok(answered.all.into()),
+        Err(error) => known(Err(error), is_no).map(|()| Answer::No),
+    }
 }
 
 /// Copies the lines that are in the set, or those that are not.

@@ -3,6 +3,7 @@
 use super::Answer;
 use super::args::UpdateArgs;
 use super::source::Source;
+use crate::cli::exit::known;
 use crate::cli::stdout::buffered;
 use crate::error::{Error, Result, excerpt};
 use crate::kernel::decimal::{MAX_LINE, SLACK};
@@ -88,8 +89,9 @@ pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
     let plans = Plan::all([old, new]);
     let lines = SignedLines::new(source.notation().output())?;
     let mut printer = Printer { old, cursor: old.view().cursor(), met: None, lines, differ: false };
-    Plan::join(Op::Xor, plans).run(&mut printer, source.progress())?;
-    printer.lines.finish()?;
+    let walked = Plan::join(Op::Xor, plans).run(&mut printer, source.progress());
+    known(walked, printer.differ)?;
+    known(printer.lines.finish(), printer.differ)?;
     Ok((!printer.differ).into())
 }
 

@@ -23,10 +23,10 @@ pub(super) fn build(
 ) -> Result<()> {
     size.check(to)?;
     keys.check_kind(to)?;
+    let files = or_stdin(files);
     names::no_input(&files, output)?;
     names::only_filter(output)?;
-    let _bar = source.bar(true);
-    let (tools, files) = (tools(source, keys), or_stdin(files));
+    let (_bar, tools) = (source.bar(true), tools(source, keys));
     let file = if let Some(Count(keys)) = size.keys {
         let mut file = size.filter(keys, to)?;
         tools.insert_into(&mut file.filter, files)?;

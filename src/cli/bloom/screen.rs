@@ -6,6 +6,7 @@ use crate::bloom::parquet::ParquetFilter;
 use crate::bloom::{Blocked, Builder, Filter, FilterFile, Opened, Plain, Standard};
 use crate::cli::bitset::{Answer, Source, or_stdin};
 use crate::cli::columns::typed_column;
+use crate::cli::exit::known;
 use crate::cli::names;
 use crate::cli::output::{Out, TargetArgs};
 use crate::cli::stdout::print;
@@ -126,9 +127,11 @@ pub(super) fn contains(source: &Source, args: ContainsArgs) -> Result<Answer> {
         })
     };
     let _bar = source.bar(false);
-    job.run(files, work, |told| out.write(told))?;
-    out.commit(source)?;
-    Ok(all.into_inner().into())
+    let told = job.run(files, work, |told| out.write(told));
+    let all = all.into_inner();
+    known(told, !all)?;
+    known(out.commit(source), !all)?;
+    Ok(all.into())
 }
 
 fn tell(key: &[u8], found: bool, end: &str, out: &mut Vec<u8>) {

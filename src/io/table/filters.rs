@@ -7,7 +7,7 @@ use super::columns::{Candidate, Refused, choose_any, invalid};
 use super::parquet::{is_decimal, metadata_of, sign_of_type};
 use crate::error::{Error, Result};
 use crate::number::Column;
-use ::parquet::basic::Type as Physical;
+use ::parquet::basic::{LogicalType, Type as Physical};
 use ::parquet::bloom_filter::Sbbf;
 use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::schema::types::ColumnDescPtr;
@@ -66,6 +66,11 @@ impl ColumnFilters {
             return Err(Refused::Column(format!(
                 "column \"{name}\" has decimals, which are not asked"
             )));
+        }
+        if matches!(column.logical_type_ref(), Some(LogicalType::Float16)) {
+            let name = &candidates[index].name;
+            let what = "has numbers of 16 bits with a point, which are not asked";
+            return Err(Refused::Column(format!("column \"{name}\" {what}")));
         }
         let filter = |chunk: Option<&ColumnChunkMetaData>| {
             let chunk = chunk.ok_or_else(|| invalid("a row group lacks the column"))?;

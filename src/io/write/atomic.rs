@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Where the bytes of an output go.
@@ -85,6 +86,14 @@ pub(crate) fn end_of_links(path: &Path) -> Result<PathBuf> {
     }
     let source = io::Error::from_raw_os_error(Errno::LOOP.raw_os_error());
     Err(Error::Io { action: "create", path, source })
+}
+
+/// Whether a name leads to the regular file that is standard input.
+pub(crate) fn is_standard_input(path: &Path) -> bool {
+    let place = |found: fs::Metadata| found.is_file().then(|| (found.dev(), found.ino()));
+    let input = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    let input = input.and_then(|file| file.metadata()).ok().and_then(place);
+    input.is_some() && fs::metadata(path).ok().and_then(place) == input
 }
 
 /// Whether two names lead to one file, which may not exist yet.

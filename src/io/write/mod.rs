@@ -11,7 +11,7 @@ mod telling;
 mod writer;
 
 pub(crate) use access::Access;
-pub(crate) use atomic::{end_of_links, folder_of, is_same_file};
+pub(crate) use atomic::{end_of_links, folder_of, is_same_file, is_standard_input};
 pub(crate) use deferred::{Deferred, Spooled};
 pub(crate) use folder::publish_folder;
 pub(crate) use lock::lock;

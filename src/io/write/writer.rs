@@ -206,6 +206,12 @@ impl<'w> Writer<'w> {
         Ok(Self { path: path.into(), to, is_durable: false, written_bytes: 0 })
     }
 
+    /// Whether bytes go to their place at once, and not to a file that appears at the end.
+    #[cfg(feature = "cli")]
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.to, To::Stream(_))
+    }
+
     /// The name for messages.
     pub(crate) fn path(&self) -> &Path {
         &self.path

@@ -37,6 +37,12 @@ pub(crate) fn give_back_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it takes two numbers, and may be called at any time.
     let _ = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES) }; // a refusal costs memory
+    // Below `ulimit -v`, threads share one arena: each of its own reserves 128 MiB for a moment.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    if rustix::process::getrlimit(rustix::process::Resource::As).current.is_some() {
+        // SAFETY: as above.
+        let _ = unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    }
 }
 
 /// Anonymous memory: zeroed, aligned to pages, on huge pages if the kernel gives them, and freed

@@ -157,7 +157,9 @@ impl Group {
         I: IntoIterator<Item = Result<(K, u64)>>,
         I::IntoIter: Send + 'static,
     {
-        let pairs = pairs.into_iter().map(|pair| pair.map(|(key, id)| (key.as_ref().to_vec(), id)));
+        // A batch may end at the end of the pairs, and the next one asks again.
+        let pairs = pairs.into_iter().fuse();
+        let pairs = pairs.map(|pair| pair.map(|(key, id)| (key.as_ref().to_vec(), id)));
         self.pairs = Some(match self.pairs.take() {
             Some(before) => Box::new(before.chain(pairs)),
             None => Box::new(pairs),
@@ -318,12 +320,16 @@ impl Group {
     fn sort_of(self, numbering: &Arc<Numbering>) -> Sort {
         let numbering = Arc::clone(numbering);
         match self.pairs {
-            Some(pairs) => self.sort.notation(Notation::DECIMAL).values(Numbers {
-                pairs,
-                numbering,
-                ready: Vec::new().into_iter(),
-                buffer: vec![],
-            }),
+            Some(pairs) => {
+                let progress = Arc::clone(&self.sort.progress);
+                self.sort.notation(Notation::DECIMAL).values(Numbers {
+                    pairs,
+                    numbering,
+                    progress,
+                    ready: Vec::new().into_iter(),
+                    buffer: vec![],
+                })
+            }
             None => self.sort.column(self.ids, self.delimiter).keys(self.key, numbering),
         }
     }
@@ -347,6 +353,7 @@ fn report_of(report: &Report, aside: u64, written: WrittenSets) -> GroupReport {
 struct Numbers {
     pairs: Pairs,
     numbering: Arc<Numbering>,
+    progress: Arc<Progress>,
     ready: vec::IntoIter<u64>,
     buffer: Vec<(Vec<u8>, u64)>,
 }
@@ -379,7 +386,9 @@ impl Iterator for Numbers {
                     break;
                 }
             }
-            if self.buffer.is_empty() || self.numbering.check().is_err() {
+            // All rows of a batch may be set aside, so the sort would not see that it is cancelled.
+            let ends = self.buffer.is_empty() || self.progress.is_cancelled();
+            if ends || self.numbering.check().is_err() {
                 return None;
             }
             let rows: Vec<(&[u8], u64)> =

@@ -131,7 +131,11 @@ impl IndexFile {
     }
 
     /// The same with progress, which can cancel it.
-    pub(super) fn verify_with(&self, progress: &Progress) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Self::verify); [`Error::Interrupted`] when `progress` is cancelled.
+    pub fn verify_with(&self, progress: &Progress) -> Result<()> {
         verify_checksums(&self.bytes, self.sections.checksums, damaged(&self.path), progress)
     }
 

@@ -199,7 +199,11 @@ impl BlockIndex {
     }
 
     /// The same with progress, which can also cancel it.
-    pub(crate) fn verify_with(&self, progress: &Progress) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Self::verify); [`Error::Interrupted`] when `progress` is cancelled.
+    pub fn verify_with(&self, progress: &Progress) -> Result<()> {
         self.index.verify_with(progress)?;
         self.data.check_length()?;
         self.check_keys(progress)

@@ -265,6 +265,9 @@ fn check_replaceable(path: &Path) -> Result<()> {
         let source = io::Error::from(io::ErrorKind::NotADirectory);
         return Err(Error::Io { action: "write", path: path.into(), source });
     }
+    // Else the old parts would stay beside the new folder, under another name.
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK)
+        .map_err(|error| Error::io("write", path)(error.into()))?;
     let (mut names, mut others) = (0, None);
     let mut has_manifest = false;
     for entry in fs::read_dir(path).map_err(Error::io("read", path))? {

@@ -183,7 +183,10 @@ impl<'s> Taker<'s> {
         // Whole values that came before belong to the same container.
         self.lows.extend(self.values.drain(..).map(low_half));
         if piece.form == Form::Bitmap {
-            debug_assert!(self.lows.is_empty(), "a bitmap is of all values of its key");
+            if !self.lows.is_empty() {
+                let what = format!("a bitmap follows other values of {:#x}", piece.key);
+                return Err(Error::Accounting { what });
+            }
             let words: &[[u8; 8]] = bytemuck::cast_slice(lows);
             let words = words.try_into().map_err(|_| Error::Accounting {
                 what: format!("a bitmap has {} words, not 1024", words.len()),

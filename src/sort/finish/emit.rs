@@ -164,6 +164,12 @@ impl<'s, 'a> Emitter<'s, 'a> {
         Err(Error::Accounting { what })
     }
 
+    /// Whether all values with the upper bits `key` belong to this part. If not, another part has
+    /// some of them, and a bitmap would not have them all.
+    fn has_whole(&self, key: u64) -> bool {
+        self.window.base <= key << 16 && key << 16 | 0xFFFF <= self.window.last
+    }
+
     /// [`follows`](Self::follows) for `base + value` of all `values`, in the order in which
     /// they are written.
     fn all_follow<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
@@ -497,11 +503,13 @@ impl Scan<'_> {
             let first = u32::try_from(start * 64).map_err(|_| too_wide())?;
             // A span may end inside of the last word of a container.
             let is_whole = (end * 64) as u64 <= span.len();
+            let key = (span.first() + u64::from(first)) >> 16;
             if by_blocks
                 && is_whole
+                && emit.has_whole(key)
                 && let Ok(block) = slab_words.try_into()
             {
-                distinct += emit.bitmap((span.first() + u64::from(first)) >> 16, block)?;
+                distinct += emit.bitmap(key, block)?;
                 continue;
             }
             let copies;

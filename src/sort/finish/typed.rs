@@ -17,7 +17,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Takes all values with the upper bits `key`, from a bitmap of their lower bits; gives how
-    /// many there are.
+    /// many there are. All of them belong to the part.
     pub(in crate::sort) fn bitmap(&mut self, key: u64, words: &[u64; BLOCK_WORDS]) -> Result<u64> {
         let bytes: &[[u8; 8]] = bytemuck::cast_slice(words);
         let count = popcount::ones(self.level, bytes);
