@@ -140,7 +140,7 @@ def test_options_of_files_are_refused_in_plans_too():
     for options in ({"format": "zzz"}, {"from_format": "hex"}):
         with pytest.raises(ValueError):
             bs.explain([1], **options)
-    with pytest.raises(TypeError, match="not bytes"):
+    with pytest.raises(TypeError, match="'bytes' object"):
         bs.sort([1], tmp=b"/tmp")
 
 

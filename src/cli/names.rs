@@ -93,7 +93,7 @@ pub(super) fn only_lines(path: &Path) -> Result<()> {
 /// Refuses a set, a filter or an index among files of which malformed lines are left out: it would
 /// have no other lines.
 pub(super) fn no_sets_as_lines<'p>(files: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
-    for file in files {
+    for file in files.into_iter().filter(|file| !is_stdin(file)) {
         let is_own = is_own_file(file);
         let is_set = is_set_file(file) || is_own && is_sets_file(file);
         if is_set || is_own {
@@ -116,14 +116,16 @@ pub(super) fn no_input<'p>(
     inputs: impl IntoIterator<Item = &'p PathBuf>,
     output: &Path,
 ) -> Result<()> {
-    let is_output = |input: &&PathBuf| {
-        if is_stdin(input) { is_standard_input(output) } else { is_same_file(input, output) }
-    };
-    match inputs.into_iter().find(is_output) {
+    match inputs.into_iter().find(|input| leads_to(input, output)) {
         Some(input) => {
             let what = "is an input, and cannot be made of the output again: choose another name";
             Err(Error::usage(format!("{} {what}", input.display())))
         }
         None => Ok(()),
     }
+}
+
+/// Whether an input, which may be standard input, is the file to which an output leads.
+pub(super) fn leads_to(input: &Path, output: &Path) -> bool {
+    if is_stdin(input) { is_standard_input(output) } else { is_same_file(input, output) }
 }

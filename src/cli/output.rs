@@ -11,7 +11,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 // Where lines go.
 #[derive(Debug, Default, clap::Args)]
@@ -36,11 +36,11 @@ impl Out {
             Some(path) => {
                 names::only_lines(path)?;
                 let writer = Writer::open(path, Encoding::Lines, &spool)?;
-                if writer.is_stream() {
-                    // It may be standard output under another name.
-                    refuse_as_input(inputs)?;
+                let input = inputs.iter().find(|input| names::leads_to(input, path));
+                match input.filter(|_| writer.goes_on()) {
+                    Some(input) => return Err(own_input(input)),
+                    None => Ok(writer),
                 }
-                Ok(writer)
             }
         }
         .map(Self)
@@ -79,9 +79,12 @@ pub(super) fn refuse_as_input<'p>(files: impl IntoIterator<Item = &'p PathBuf>) 
             std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
         };
         if input == Some(output) {
-            let path = path.display();
-            return Err(Error::usage(format!("{path}: the input is also the output")));
+            return Err(own_input(path));
         }
     }
     Ok(())
+}
+
+fn own_input(path: &Path) -> Error {
+    Error::usage(format!("{}: the input is also the output", path.display()))
 }

@@ -312,7 +312,7 @@ impl LineTools {
         if memory_bytes < least {
             let [least, room] = [least, memory_bytes].map(ByteSize::from_bytes);
             return Err(Error::usage(format!(
-                "a filter for {keys} keys takes {least}, and the memory limit leaves {room} for it"
+                "a filter for {keys} keys takes {least}, and the memory limit leaves {room} for it: allow more memory or a higher rate"
             )));
         }
         let mut seen = Growing::new(first.keys(keys), memory_bytes)?;

@@ -20,8 +20,8 @@ pub enum InvalidLines {
     Skip,
     /// They are written to this file, one a line: name of the input, number of
     /// the line, offset of the first bad byte, what was expected, and the line
-    /// itself (at most 4096 bytes of it, 256 of a text of a table), with tabs between. Newlines in a record or a name are
-    /// written as `\n`, tabs in a name as `\t`.
+    /// itself (at most 4096 bytes of it, 256 of a text of a table), with tabs between. Newlines in a
+    /// record or a name are written as `\n`, tabs in a name as `\t`.
     Reject(PathBuf),
 }
 

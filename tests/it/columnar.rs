@@ -230,9 +230,9 @@ fn a_set_is_built_although_the_first_rows_lie_about_the_range() {
     let batch = RecordBatch::try_from_iter([("s", Arc::new(texts) as ArrayRef)]).unwrap();
     arrow(&work.file("t"), &batch);
     let expected = text(&(0..300_000_u64).map(|id| id * 3).collect::<Vec<_>>());
-    for threads in ["", "--threads 1"] {
+    for threads in [1, 2] {
         for to in ["bits", "dense", "sparse", "runs", "roaring", "text"] {
-            work.set(&format!("build t --to {to} -o s --mem 128M {threads}"), "").quiet();
+            work.set(&format!("build t --to {to} -o s --mem 128M --threads {threads}"), "").quiet();
             assert!(work.set("cat s", "").quiet() == expected, "{to}");
         }
     }

@@ -328,6 +328,7 @@ fn a_command_that_prints_while_it_reads_does_not_print_into_its_input() {
         "bloom dedup --exact - < ids >> ids",
         "bloom filter keys.bloom ids -o /dev/stdout >> ids",
         "filter set.bits - -o /dev/fd/1 < ids >> ids",
+        "filter set.bits ids -o /dev/fd/7 7>> ids",
         "bloom common ids keys.bloom >> ids",
     ] {
         let (code, _, said) = shell(&work, program, &format!("$P {line}"));
@@ -422,7 +423,15 @@ fn a_reader_that_goes_away_makes_no_yes_of_a_no() {
     work.set("build -o odd.bits", &every(2, 1)).quiet();
     work.set("build -o even.bits", &every(2, 0)).quiet();
     work.set("bloom build -o few.bloom", &every(100, 0)).quiet();
-    for line in ["contains even.bits", "diff odd.bits even.bits", "bloom contains few.bloom"] {
+    for line in [
+        "contains even.bits",
+        "contains even.bits 1",
+        "contains even.bits 1 2",
+        "diff odd.bits even.bits",
+        "bloom contains few.bloom",
+        "bloom contains few.bloom 1",
+        "bloom contains few.bloom 100 1",
+    ] {
         assert_eq!(unread(&work, line), (Some(1), String::new()), "{line}");
     }
 }

@@ -205,7 +205,7 @@ fn pairs_end_where_they_first_do_and_when_they_are_cancelled() {
     let path = folder.path().join("g.sets");
     let report = Group::new().pairs(unfused()).to_file(&path).unwrap();
     assert_eq!((report.sets, report.values), (1, 1));
-    // All rows from the 10,000th on are set aside: they are far from the first ones.
+    // Ids above 10,000 are far from the first ones, and all their rows are set aside.
     let progress = Arc::new(Progress::default());
     let watched = Arc::clone(&progress);
     let pairs = (0_u64..).map(move |id| {

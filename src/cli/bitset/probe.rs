@@ -23,7 +23,7 @@ pub(super) fn contains(source: &Source, path: &Path, values: &[String]) -> Resul
     let set = source.open(path)?;
     if let [value] = values[..] {
         let found = set.contains(value)?;
-        print_line(found)?;
+        known(print_line(found), !found)?;
         return Ok(found.into());
     }
     let mut all = true;
@@ -31,7 +31,8 @@ pub(super) fn contains(source: &Source, path: &Path, values: &[String]) -> Resul
         for value in values {
             let found = set.contains(value)?;
             all &= found;
-            print_line(format_args!("{}\t{found}", source.notation().text(value)?))?;
+            let line = format!("{}\t{found}", source.notation().text(value)?);
+            known(print_line(line), !all)?;
         }
         return Ok(all.into());
     }

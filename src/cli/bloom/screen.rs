@@ -96,7 +96,7 @@ pub(super) fn contains(source: &Source, args: ContainsArgs) -> Result<Answer> {
     let end = if kind.lines.zero { "\0" } else { "\n" };
     if let [key] = &keys[..] {
         let found = filter.typed(key, kind.funnel)?;
-        out.write(format!("{found}{end}").as_bytes())?;
+        known(out.write(format!("{found}{end}").as_bytes()), !found)?;
         return Ok(found.into());
     }
     if !keys.is_empty() {
@@ -107,7 +107,7 @@ pub(super) fn contains(source: &Source, args: ContainsArgs) -> Result<Answer> {
             all &= found;
             tell(key.as_bytes(), found, end, &mut told);
         }
-        out.write(&told)?;
+        known(out.write(&told), !all)?;
         return Ok(all.into());
     }
     let tools = tools(source, kind);

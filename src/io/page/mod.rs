@@ -147,7 +147,8 @@ pub(crate) fn may_begin(head: &[u8]) -> bool {
     }
 }
 
-/// The same for the first bytes of a stream, which may be fewer: a line end is among the first ones.
+/// The same for fewer than 8 bytes of a stream: whether it may still begin so. The marks have line
+/// ends, so such a head may look like a line.
 pub(crate) fn begins_like(head: &[u8]) -> bool {
     let is_letter = |byte: &u8| byte.is_ascii_uppercase();
     match head {

@@ -50,7 +50,7 @@ impl Look {
         let has_line = head.iter().any(|byte| matches!(byte, b'\n' | 0));
         let is_other = page::begins_like(head)
             || Compression::of_input(head, self.is_binary).is_some()
-            || TableFormat::of_binary(head).is_some();
+            || TableFormat::may_begin(head);
         has_line && !is_other
     }
 }

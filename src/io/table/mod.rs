@@ -110,6 +110,11 @@ impl TableFormat {
         }
     }
 
+    /// Whether a stream that begins with these bytes is or may become such a file.
+    pub(crate) fn may_begin(bytes: &[u8]) -> bool {
+        Self::of_binary(bytes).is_some() || b"ARROW1\0\0".starts_with(bytes)
+    }
+
     /// The format of a file that begins with these bytes.
     pub(crate) fn of_content(bytes: &[u8]) -> Option<Self> {
         match bytes {

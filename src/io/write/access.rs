@@ -34,8 +34,8 @@ impl Access {
 
     /// Gives it to a file or folder. The owner stays another one if this user may not give files away;
     /// that file never runs with the rights of its owner then. If the group stays another one, too,
-    /// its members get what all others have; if there were lists, which may shut users out, nobody but
-    /// the owner gets anything.
+    /// all but the owner get what both the old group and all others have; nothing, if there were lists,
+    /// which may shut users out.
     pub(crate) fn give_to(&self, new: &File) -> io::Result<()> {
         // A folder may have given lists to a new file.
         LISTS.into_iter().try_for_each(|name| remove_list(new, name))?;
@@ -44,7 +44,8 @@ impl Access {
         } else if fchown(new, None, Some(self.group)).is_ok() {
             new.set_permissions(Permissions::from_mode(self.mode & 0o777))?;
         } else {
-            let others = if self.lists.is_empty() { self.mode & 0o007 } else { 0 };
+            // What both the old group and all others have.
+            let others = if self.lists.is_empty() { self.mode & self.mode >> 3 & 0o007 } else { 0 };
             let mode = self.mode & 0o700 | others << 3 | others;
             return new.set_permissions(Permissions::from_mode(mode));
         }

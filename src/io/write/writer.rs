@@ -156,14 +156,18 @@ impl<'w> Writer<'w> {
     /// If it cannot be written, or cannot be compressed as its name says.
     pub(crate) fn open(path: &Path, encoding: Encoding, spool: &Spool) -> Result<Self> {
         encoding.check_name(path)?;
-        // To open a named pipe would wait for a reader.
-        let is_stream = |found: fs::Metadata| !found.is_file() && !found.is_dir();
-        if encoding == Encoding::Index && fs::metadata(path).is_ok_and(is_stream) {
+        let no_index = || {
             let what = format!("{} is no regular file, as an index is", path.display());
-            return Err(Error::usage(what));
+            Err(Error::usage(what))
+        };
+        // To open a named pipe would wait for a reader.
+        let is_pipe = |found: fs::Metadata| !found.is_file() && !found.is_dir();
+        if encoding == Encoding::Index && fs::metadata(path).is_ok_and(is_pipe) {
+            return no_index();
         }
         let new = match open_destination(path)? {
             Destination::Atomic(new) => new,
+            Destination::Stream(_) if encoding == Encoding::Index => return no_index(),
             Destination::Stream(file) => return Self::over(Box::new(file), path, encoding, spool),
         };
         let path = new.path().to_path_buf();
@@ -206,9 +210,9 @@ impl<'w> Writer<'w> {
         Ok(Self { path: path.into(), to, is_durable: false, written_bytes: 0 })
     }
 
-    /// Whether bytes go to their place at once, and not to a file that appears at the end.
+    /// Whether bytes go on to their place at once, and not to a file that appears at the end.
     #[cfg(feature = "cli")]
-    pub(crate) fn is_stream(&self) -> bool {
+    pub(crate) fn goes_on(&self) -> bool {
         matches!(self.to, To::Stream(_))
     }
 
