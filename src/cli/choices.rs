@@ -110,8 +110,8 @@ pub(super) fn new_file() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// A file may have any name. Without a name for the set, it is a `.sets` file; what has a slash is no
-/// name.
+/// A file may have any name. Without a name for the set, it is a `.sets` file. The name of a set has no
+/// slash: in `./a=b/t.sets`, all of the text is the path.
 pub(super) fn binding(text: &OsStr) -> Result<(String, PathBuf), &'static str> {
     let mut halves = text.as_bytes().splitn(2, |byte| *byte == b'=');
     let name = halves.next().and_then(|name| str::from_utf8(name).ok());

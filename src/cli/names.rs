@@ -116,16 +116,14 @@ pub(super) fn no_input<'p>(
     inputs: impl IntoIterator<Item = &'p PathBuf>,
     output: &Path,
 ) -> Result<()> {
-    match inputs.into_iter().find(|input| leads_to(input, output)) {
+    let is_output = |input: &&PathBuf| {
+        if is_stdin(input) { is_standard_input(output) } else { is_same_file(input, output) }
+    };
+    match inputs.into_iter().find(is_output) {
         Some(input) => {
             let what = "is an input, and cannot be made of the output again: choose another name";
             Err(Error::usage(format!("{} {what}", input.display())))
         }
         None => Ok(()),
     }
-}
-
-/// Whether an input, which may be standard input, is the file to which an output leads.
-pub(super) fn leads_to(input: &Path, output: &Path) -> bool {
-    if is_stdin(input) { is_standard_input(output) } else { is_same_file(input, output) }
 }

@@ -6,12 +6,9 @@ use super::names;
 use super::stdout::stdout;
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
-use crate::io::write::{Encoding, Writer};
-use std::fs::{File, Metadata};
+use crate::io::write::{Encoding, Place, Writer};
 use std::io::{self, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 // Where lines go.
 #[derive(Debug, Default, clap::Args)]
@@ -36,11 +33,10 @@ impl Out {
             Some(path) => {
                 names::only_lines(path)?;
                 let writer = Writer::open(path, Encoding::Lines, &spool)?;
-                let input = inputs.iter().find(|input| names::leads_to(input, path));
-                match input.filter(|_| writer.goes_on()) {
-                    Some(input) => return Err(own_input(input)),
-                    None => Ok(writer),
+                if writer.goes_on() {
+                    refuse_place(Place::of(path), inputs)?;
                 }
+                Ok(writer)
             }
         }
         .map(Self)
@@ -67,24 +63,21 @@ impl Out {
 ///
 /// The first such file.
 pub(super) fn refuse_as_input<'p>(files: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
-    fn place_of(stream: impl AsFd) -> Option<(u64, u64)> {
-        let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
-        file.metadata().ok().filter(Metadata::is_file).map(|found| (found.dev(), found.ino()))
-    }
-    let Some(output) = place_of(io::stdout()) else { return Ok(()) };
+    refuse_place(Place::of_stream(io::stdout()), files)
+}
+
+/// The same for the regular file to which an output goes, if it is one.
+fn refuse_place<'p>(
+    output: Option<Place>,
+    files: impl IntoIterator<Item = &'p PathBuf>,
+) -> Result<()> {
+    let Some(output) = output else { return Ok(()) };
     for path in files {
-        let input = if is_stdin(path) {
-            place_of(io::stdin())
-        } else {
-            std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
-        };
+        let input = if is_stdin(path) { Place::of_stream(io::stdin()) } else { Place::of(path) };
         if input == Some(output) {
-            return Err(own_input(path));
+            let path = path.display();
+            return Err(Error::usage(format!("{path}: the input is also the output")));
         }
     }
     Ok(())
-}
-
-fn own_input(path: &Path) -> Error {
-    Error::usage(format!("{}: the input is also the output", path.display()))
 }

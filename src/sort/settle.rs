@@ -75,6 +75,20 @@ impl Sort {
         if self.folders.is_empty() {
             self.folders.push(temporary_folder());
         }
+        self.check_spilling()?;
+        if self.tuning.partitions.is_some_and(|count| !count.is_power_of_two()) {
+            return Err(Error::usage("the number of partitions must be a power of two"));
+        }
+        let machine = Machine::detect();
+        let limit = Budget::on(&machine, self.memory).without(self.beside.total())?;
+        self.memory = Some(limit);
+        let most = self.threads.unwrap_or(machine.threads);
+        self.threads = Some(Budget::of(limit).threads_up_to(most));
+        Ok(())
+    }
+
+    /// Refuses too many folders for temporary files, and none where these are demanded.
+    fn check_spilling(&self) -> Result<()> {
         if self.folders.len() > MAX_FOLDERS {
             return Err(Error::usage(format!(
                 "temporary files can have at most {MAX_FOLDERS} folders, not {}",
@@ -86,14 +100,6 @@ impl Sort {
                 "the strategy spill needs temporary files, and temporary files are not allowed",
             ));
         }
-        if self.tuning.partitions.is_some_and(|count| !count.is_power_of_two()) {
-            return Err(Error::usage("the number of partitions must be a power of two"));
-        }
-        let machine = Machine::detect();
-        let limit = Budget::on(&machine, self.memory).without(self.beside.total())?;
-        self.memory = Some(limit);
-        let most = self.threads.unwrap_or(machine.threads);
-        self.threads = Some(Budget::of(limit).threads_up_to(most));
         Ok(())
     }
 

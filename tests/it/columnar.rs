@@ -610,7 +610,8 @@ fn filters_of_parquet_files_are_written_and_asked() {
     let found = work.set("bloom contains ids.parquet", &others).out.matches("true").count();
     assert!(found < 20, "{found}");
     work.run("ids -o plain.parquet").quiet();
-    work.set("bloom contains plain.parquet 7", "").refused("column \"value\" has no Bloom filter");
+    work.set("bloom contains plain.parquet 7", "")
+        .refused("column \"value\" has no Bloom filter\nhint: bitsort --bloom");
     work.set("bloom contains ids.parquet x", "").refused("expected an integer of 64 bits");
     work.set("bloom contains ids.parquet", "7\nx\n").refused("expected an integer of 64 bits");
     work.set("bloom contains ids.parquet --funnel long 7", "").refused("no --funnel");

@@ -114,7 +114,7 @@ impl ColumnFilters {
                 number()?.parse::<i64>().ok()?.to_le_bytes().to_vec()
             }
             Physical::INT64 => number()?.parse::<u64>().ok()?.to_le_bytes().to_vec(),
-            // What is no number has many forms.
+            // NaN has many patterns of bits, and a filter knows one pattern at a time.
             Physical::FLOAT => {
                 let number = number()?.parse::<f32>().ok().filter(|number| !number.is_nan())?;
                 number.to_le_bytes().to_vec()

@@ -88,12 +88,30 @@ pub(crate) fn end_of_links(path: &Path) -> Result<PathBuf> {
     Err(Error::Io { action: "create", path, source })
 }
 
+/// Device and number of a regular file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place(u64, u64);
+
+impl Place {
+    /// Where a name leads; none if that is no regular file.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        fs::metadata(path).ok().and_then(|found| Self::of_file(&found))
+    }
+
+    /// What an open stream is; none if it is no regular file.
+    pub(crate) fn of_stream(stream: impl AsFd) -> Option<Self> {
+        let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
+        Self::of_file(&file.metadata().ok()?)
+    }
+
+    fn of_file(found: &fs::Metadata) -> Option<Self> {
+        found.is_file().then(|| Self(found.dev(), found.ino()))
+    }
+}
+
 /// Whether a name leads to the regular file that is standard input.
 pub(crate) fn is_standard_input(path: &Path) -> bool {
-    let place = |found: fs::Metadata| found.is_file().then(|| (found.dev(), found.ino()));
-    let input = io::stdin().as_fd().try_clone_to_owned().map(File::from);
-    let input = input.and_then(|file| file.metadata()).ok().and_then(place);
-    input.is_some() && fs::metadata(path).ok().and_then(place) == input
+    Place::of(path).is_some_and(|place| Place::of_stream(io::stdin()) == Some(place))
 }
 
 /// Whether two names lead to one file, which may not exist yet.

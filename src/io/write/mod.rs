@@ -11,6 +11,8 @@ mod telling;
 mod writer;
 
 pub(crate) use access::Access;
+#[cfg(feature = "cli")]
+pub(crate) use atomic::Place;
 pub(crate) use atomic::{end_of_links, folder_of, is_same_file, is_standard_input};
 pub(crate) use deferred::{Deferred, Spooled};
 pub(crate) use folder::publish_folder;

@@ -84,7 +84,7 @@ impl BucketEncoder<BufWriter<Spooled>> {
 
     /// Moves the body to another writer and goes on there.
     pub(crate) fn move_to<B: Write>(mut self, mut body: B) -> io::Result<BucketEncoder<B>> {
-        self.body.rewind()?; // it writes what is left, too
+        self.body.rewind()?; // the buffer is written first
         io::copy(self.body.get_mut(), &mut body)?;
         let Self { heads, body_bytes, form, block, .. } = self;
         Ok(BucketEncoder { heads, body, body_bytes, form, block })
@@ -94,7 +94,7 @@ impl BucketEncoder<BufWriter<Spooled>> {
     pub(crate) fn write_to(&mut self, out: &mut impl Write) -> io::Result<u64> {
         let head = self.head();
         out.write_all(&head)?;
-        self.body.rewind()?; // it writes what is left, too
+        self.body.rewind()?; // the buffer is written first
         let body = self.body.get_mut();
         if self.body_bytes <= SMALL_BODY {
             self.block.clear();

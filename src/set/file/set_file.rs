@@ -611,19 +611,18 @@ impl SetKind {
             return Some(Self::Keyed);
         }
         // A number of buckets, the key of the first one, and the cookie of its bitmap.
-        let may_have_buckets = || {
-            let (&count, rest) = bytes.split_first_chunk()?;
+        let may_be_treemap = bytes.split_first_chunk().is_some_and(|(&count, rest)| {
             let is_empty = u64::from_le_bytes(count) == 0 && rest.is_empty();
-            let bucket = rest.get(4..).is_some_and(|bitmap| RoaringView::new(bitmap).is_ok());
-            (is_empty || bucket).then_some(Self::Treemap)
-        };
-        if RoaringView::new(bytes).is_err() {
-            return may_have_buckets();
+            is_empty || rest.get(4..).is_some_and(|bitmap| RoaringView::new(bitmap).is_ok())
+        });
+        match (RoaringView::new(bytes).is_ok(), may_be_treemap) {
+            (false, false) => None,
+            (false, true) => Some(Self::Treemap),
+            // Some numbers of buckets are cookies of a bitmap of 32 bits, too.
+            (true, true) if RoaringView::whole(bytes).is_err() && check_buckets(bytes).is_ok() => {
+                Some(Self::Treemap)
+            }
+            (true, _) => Some(Self::Roaring),
         }
-        // Some numbers of buckets are cookies of a bitmap of 32 bits, too.
-        let is_treemap = may_have_buckets().is_some()
-            && RoaringView::whole(bytes).is_err()
-            && check_buckets(bytes).is_ok();
-        Some(if is_treemap { Self::Treemap } else { Self::Roaring })
     }
 }

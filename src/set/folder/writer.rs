@@ -307,7 +307,9 @@ fn manifest_of(folder: &Path) -> Result<Option<Vec<u8>>> {
 
 /// The folder whose manifest names the part at `path`, or the one to which a link of this name leads.
 pub(in crate::set) fn folder_of_part(path: &Path) -> Result<Option<PathBuf>> {
-    for path in [path, &end_of_links(path)?] {
+    let end = end_of_links(path)?;
+    let behind = (end != path).then_some(&*end);
+    for path in [Some(path), behind].into_iter().flatten() {
         let folder = folder_of(path);
         let name = path.file_name().and_then(OsStr::to_str);
         let Some(name) = name.filter(|name| Part::is_name(name)) else { continue };

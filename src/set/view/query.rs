@@ -1,16 +1,13 @@
 //! Questions to one set.
 
 use super::cursor::Keyed;
-use super::search::{difference, ends_of, last_up_to, sum};
+use super::search::{WRONG_RANKS, difference, ends_of, last_up_to, sum};
 use super::{Damage, RoaringView, SetView, Shape};
 use crate::set::container::{Container, KEY_DISORDER, join, split};
 use std::ops::RangeBounds;
 
 /// Some sets answer by ranks, and a folder by its parts. Nothing asks them for a container.
 const NO_CONTAINERS: Damage = Damage { offset: 0, what: "the set has no containers" };
-
-const WRONG_RANKS: Damage =
-    Damage { offset: 0, what: "the number of values before a container is wrong" };
 
 impl<'a> SetView<'a> {
     /// The container of `key`.
@@ -105,10 +102,10 @@ impl<'a> SetView<'a> {
     }
 
     /// Whether the file has the number of values before the container of `key`; others are sums over
-    /// the containers. The container before it has the key `before`.
+    /// the containers. The container before it has the key `before`. False for a plain bitmap, which
+    /// compares all its numbers itself.
     pub(crate) fn has_rank_of(self, key: u64, before: Option<u64>) -> bool {
         match self.0 {
-            Shape::Dense(_) => true,
             Shape::Roaring(roaring) => roaring.has_ranks(),
             Shape::Treemap(_) => before.is_none_or(|before| before >> 16 != key >> 16),
             _ => false,

@@ -6,6 +6,10 @@ use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use std::ops::{Bound, RangeBounds};
 
+/// A file says another number of values before a container than its containers have.
+pub(super) const WRONG_RANKS: Damage =
+    Damage { offset: 0, what: "the number of values before a container is wrong" };
+
 /// Adds numbers of values from a file, which may be damaged.
 pub(super) fn sum(before: u64, more: u64) -> Result<u64, Damage> {
     before.checked_add(more).ok_or(Damage::of("there are more values than numbers below 2^64"))
