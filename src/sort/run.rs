@@ -38,10 +38,8 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let mut block_format = sort.block_format(AHEAD_BYTES / 8);
     let mut sample = sample(&opened, &sort.scan_options(&block_format), AHEAD_BYTES)?;
     let is_few = sample.complete && sample.values.len() < FEW && sort.keys.is_none();
-    let threads = match sort.threads {
-        Some(threads) if !is_few || sort.tuning != Tuning::default() => threads,
-        _ => 1,
-    };
+    let threads =
+        if is_few && sort.tuning == Tuning::default() { 1 } else { sort.threads_for(&opened) };
     if let Some(keys) = &block_format.keys {
         sample.values = keys.numbers.settle();
     }

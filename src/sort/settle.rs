@@ -6,7 +6,7 @@ use super::plan::budget::{Budget, MAX_THREADS, MIN_MEMORY};
 use super::plan::strategy::Strategy;
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
-use crate::io::read::{BlockFormat, Input, KeyColumn, OpenOptions, Purpose, ScanOptions};
+use crate::io::read::{BlockFormat, Input, KeyColumn, OpenOptions, Opened, Purpose, ScanOptions};
 use crate::io::table::TableFormat;
 use crate::io::write::{Spool, temporary_folder};
 use crate::kernel::Level;
@@ -162,9 +162,21 @@ impl Sort {
             table_bytes: self.rest().tables(),
             column: self.column.as_ref().map(|(column, _)| column),
             keys: self.keys.as_ref().map(|(column, _)| column),
-            threads: if count > 1 { 1 } else { self.threads.unwrap_or(1) },
+            threads: if count > 1 { 1 } else { self.table_threads() },
             leaves_out: self.invalid != InvalidLines::Fail,
         }
+    }
+
+    /// Threads that read tables.
+    fn table_threads(&self) -> usize {
+        let columns = 1 + u64::from(self.keys.is_some());
+        self.rest().table_threads(self.threads.unwrap_or(1), columns)
+    }
+
+    /// Threads that read these inputs, after options are settled.
+    pub(super) fn threads_for(&self, opened: &[Opened]) -> usize {
+        let has_tables = opened.iter().any(Opened::is_table);
+        if has_tables { self.table_threads() } else { self.threads.unwrap_or(1) }
     }
 
     pub(super) fn terminator(&self) -> u8 {

@@ -684,6 +684,24 @@ fn encoded_columns_of_keys_are_read() {
     assert_eq!(work.run(&plain).quiet(), "3\n4\n5\n6\n");
 }
 
+#[test]
+fn pages_of_the_usual_size_fit_in_little_memory_for_any_number_of_threads() {
+    let work = Workspace::new();
+    let ids = ids(300_000);
+    let whole = properties().set_dictionary_enabled(false).set_data_page_size_limit(1 << 20);
+    let whole = whole.set_data_page_row_count_limit(1 << 20);
+    parquet(&work.file("t.parquet"), &[&ids], whole);
+    let sorted = text(&ids);
+    for threads in [1, 2, 8, 256] {
+        let ran = work.run(&format!("t.parquet --column id --mem 64M --threads {threads}"));
+        assert!(ran.quiet() == sorted, "{threads}");
+        let command = format!(
+            "group t.parquet --key place.code --column id -o t.sets --mem 64M --threads {threads}"
+        );
+        work.set(&command, "").quiet();
+    }
+}
+
 /// Writes a Parquet file of one column of numbers as texts; every fourth is null.
 fn texts_in_parquet(path: &Path, count: usize, properties: WriterProperties) {
     let schema = "message t { OPTIONAL BYTE_ARRAY number (UTF8); }";

@@ -321,6 +321,10 @@ impl Opened {
         }
     }
 
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.content, Content::Table(_))
+    }
+
     /// Whether it has lines or records, and no rows of a table.
     pub(crate) fn has_records(&self) -> bool {
         matches!(self.content, Content::Regular(_) | Content::Stream(_))

@@ -164,12 +164,15 @@ pub(crate) struct TableOptions<'a> {
     pub(crate) threads: u64,
 }
 
-#[cfg(feature = "columnar")]
 impl TableOptions<'_> {
-    /// The most bytes of a column of a piece. The column takes as many again after unpacking, and
-    /// as many for a dictionary of its own.
+    /// Memory of a column of a piece, as a multiple of its bytes in the file: these, as many again
+    /// after unpacking, and as many for a dictionary of its own.
+    pub(crate) const MEMORY_FACTOR: u64 = 3;
+
+    /// The most bytes of a column of a piece.
+    #[cfg(feature = "columnar")]
     fn piece_bytes(self) -> u64 {
         let columns = 1 + u64::from(self.keys.is_some());
-        self.memory_bytes / self.threads.max(1) / (3 * columns)
+        self.memory_bytes / self.threads.max(1) / (Self::MEMORY_FACTOR * columns)
     }
 }

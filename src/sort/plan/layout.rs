@@ -313,6 +313,10 @@ fn in_memory(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, Strin
         None if !forced && (may_spill || facts.can_reread) => {
             return Err("the number of values is not known beforehand".into());
         }
+        // Copies are dropped, so a bitmap has room for every value of the range.
+        None if !forced && wishes.ignores_copies && dense(facts, wishes, false).is_ok() => {
+            return Err("the number of values is not known, and a bitmap of the range fits".into());
+        }
         // The caller wishes it, or there is no other way: it may fit.
         None => divide(facts, wishes, false, false).ok_or_else(too_small)?,
     };

@@ -214,7 +214,7 @@ fn gather(
     lists: usize,
     invalid: Invalid<'_>,
 ) -> Result<(Tally, Vec<Gatherer>)> {
-    let (threads, rest, progress) = (sort.threads.unwrap_or(1), sort.rest(), &*sort.progress);
+    let (threads, rest, progress) = (sort.threads_for(opened), sort.rest(), &*sort.progress);
     let unpacks = opened.iter().any(Opened::may_unpack);
     let share = rest.ranges(threads, if unpacks { rest.unpacking() } else { 0 });
     let block_bytes = match sort.column {

@@ -71,3 +71,18 @@ fn a_folder_that_cannot_be_asked_is_told_where_its_room_is_needed() {
     let refused = choose(&facts, &wishes).unwrap_err().to_string();
     assert!(refused.contains("cannot look for room in /x: no"), "{refused}");
 }
+
+/// There may be any number of copies, and only a bitmap has room for all.
+#[test]
+fn a_pipe_whose_copies_are_dropped_gets_a_bitmap_if_it_may_not_spill() {
+    let window = Window { base: 0, last: u64::from(u32::MAX) };
+    let facts = Facts { values: None, window, can_reread: false, spill_bytes: Ok(0), ..facts() };
+    for (ignores_copies, memory_bytes, strategy) in [
+        (true, 1 << 30, Strategy::Dense),
+        (true, 256 << 20, Strategy::InMemory),
+        (false, 1 << 30, Strategy::InMemory),
+    ] {
+        let wishes = Wishes { ignores_copies, ..wishes(memory_bytes) };
+        assert_eq!(choose(&facts, &wishes).unwrap().strategy, strategy, "{memory_bytes}");
+    }
+}
