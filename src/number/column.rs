@@ -124,10 +124,11 @@ impl Selector {
 
     /// Position behind the last complete record of `bytes`, which begin with a record. A rejected
     /// record is complete with its first line. At most `limit` bytes, or one line, are behind this
-    /// position: a record of several lines with more bytes is rejected.
+    /// position: a record of several lines with more bytes is rejected. If `waits`, a record without
+    /// an end is not rejected yet, however long it is.
     ///
     /// O(bytes).
-    pub(crate) fn complete(&self, bytes: &[u8], limit: usize) -> Option<usize> {
+    pub(crate) fn complete(&self, bytes: &[u8], limit: usize, waits: bool) -> Option<usize> {
         if !bytes.contains(&b'"') {
             return bytes.iter().rposition(|&byte| byte == self.terminator).map(|last| last + 1);
         }
@@ -137,7 +138,7 @@ impl Selector {
         loop {
             let end = match self.end(bytes, at, &mut ahead, |_, _| false).0 {
                 End::At(end) if end - at <= limit => Some(end),
-                End::Bytes | End::Open if bytes.len() - at <= limit => None,
+                End::Bytes | End::Open if waits || bytes.len() - at <= limit => None,
                 _ => self.line_end(bytes, at),
             };
             let Some(end) = end else { return complete };

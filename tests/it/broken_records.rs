@@ -151,3 +151,32 @@ fn a_record_of_one_mib_is_whole_and_a_longer_one_is_not() {
         assert_eq!((&*ran.out, ran.code), (expected, Some(0)), "{bytes}");
     }
 }
+
+/// The reader of lines makes its buffer larger for a record that is too long, and learns its end.
+#[test]
+fn a_record_of_more_than_one_mib_is_rejected_alike_whatever_the_memory() {
+    let work = Workspace::new();
+    let long = "a".repeat(50) + "\n";
+    let (head, tail) = ("\"".to_owned() + &long.repeat(22_000) + "\",5\n", "\",7\n");
+    let more = "x,1\n".repeat(30_000);
+    work.write("rows.csv", head + tail + &more);
+    work.write("open.csv", "\"open,1\n".to_owned() + &"x,7\n".repeat(400_000));
+    work.write("wanted", "7\n");
+    for memory in ["64M", "96M", "100M", "104M", "108M", "112M", "128M", "1G"] {
+        for threads in [1, 2] {
+            let filter = |file: &str| {
+                let options =
+                    format!("--column 2 --skip-invalid --mem {memory} --threads {threads}");
+                work.set(&format!("filter wanted {file} {options}"), "").quiet()
+            };
+            assert_eq!(filter("rows.csv"), "\",5\n\",7\n", "{memory}, {threads}");
+            assert_eq!(filter("open.csv").len(), 1_600_000, "{memory}, {threads}");
+        }
+    }
+    work.set("bloom build -o wanted.bloom", "\n7\n").quiet();
+    for memory in ["10M", "12M", "16M", "64M"] {
+        let filter = format!("bloom filter wanted.bloom rows.csv --column 2 --mem {memory}");
+        let found = work.set(&filter, "").quiet();
+        assert!(found.starts_with(&long) && found.ends_with("\",5\n\",7\n"), "{memory}");
+    }
+}

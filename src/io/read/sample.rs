@@ -240,7 +240,7 @@ fn fix_column(
 ) -> Result<bool> {
     let Some(selector) = &asked.column else { return Ok(true) };
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
-    let whole = selector.complete(head, asked.record_bytes()).is_some()
+    let whole = selector.complete(head, asked.record_bytes(), false).is_some()
         || (head.len() as u64) < PIECE_BYTES;
     if whole {
         let numbered = |selector: &Selector| -> Result<Selector> {

@@ -166,11 +166,15 @@ impl Serial<'_> {
         let Some(selector) = self.selector else { return lines_end };
         lines_end?;
         let record_bytes = block.rule.record_bytes();
-        // A buffer that may grow does so before the reader refuses a record.
-        let grows = block.rule.taken != Taken::Numbers
-            && bytes.len() < BlockFormat::block_of_records(record_bytes);
-        let limit = if grows { usize::MAX } else { record_bytes };
-        selector.complete(bytes, limit).map(|complete| PADDING + complete)
+        // A buffer that may grow does so before an open record is refused: this is faster.
+        let room = match block.rule.taken {
+            Taken::Lines { max_bytes } if bytes.len() <= max_bytes => {
+                BlockFormat::block_of_records(record_bytes)
+            }
+            _ => 0,
+        };
+        let waits = bytes.len() < room;
+        selector.complete(bytes, record_bytes, waits).map(|complete| PADDING + complete)
     }
 
     /// Scans a long line. The buffer holds its beginning.

@@ -22,7 +22,7 @@ fn fields_are_found_with_and_without_quotes() {
     let expected = [Line::Value(1), Line::Value(2), Line::Value(3), Line::Blank];
     assert_eq!(lines(text, 1), expected);
     assert_eq!(
-        selector(Column::Number(2)).complete(text.as_bytes(), MAX_RECORD_BYTES),
+        selector(Column::Number(2)).complete(text.as_bytes(), MAX_RECORD_BYTES, false),
         Some(text.len())
     );
 }
@@ -51,9 +51,9 @@ fn a_broken_record_costs_its_first_line_wherever_it_is_broken() {
     assert_eq!(lines("1,x,\"a\nb\" c\n2\n", 0)[0], bad_quote);
     assert_eq!(lines("1\n2,\"\"3\n4,\"\r\r\"\r\n", 0)[1], bad_quote);
     let selector = selector(Column::Number(1));
-    assert_eq!(selector.complete(b"1,\"a\n2,\"b", MAX_RECORD_BYTES), Some(5));
-    assert_eq!(selector.complete(b"1,\"a\n2,\"", MAX_RECORD_BYTES), None);
-    assert_eq!(selector.complete(b"1,\"a\" b", MAX_RECORD_BYTES), None);
+    assert_eq!(selector.complete(b"1,\"a\n2,\"b", MAX_RECORD_BYTES, false), Some(5));
+    assert_eq!(selector.complete(b"1,\"a\n2,\"", MAX_RECORD_BYTES, false), None);
+    assert_eq!(selector.complete(b"1,\"a\" b", MAX_RECORD_BYTES, false), None);
 }
 
 #[test]
@@ -68,7 +68,8 @@ fn lines_that_are_broken_at_the_same_place_are_read_in_no_time() {
         let selector = selector(Column::Number(1));
         let last = text.rfind('\n').map(|at| at + 1);
         assert!(
-            tail.ends_with('x') || selector.complete(text.as_bytes(), MAX_RECORD_BYTES) == last
+            tail.ends_with('x')
+                || selector.complete(text.as_bytes(), MAX_RECORD_BYTES, false) == last
         );
     }
 }
@@ -76,8 +77,8 @@ fn lines_that_are_broken_at_the_same_place_are_read_in_no_time() {
 #[test]
 fn an_incomplete_record_is_left_for_later() {
     let selector = selector(Column::Number(1));
-    assert_eq!(selector.complete(b"1,2\n3,\"4\n5\n", MAX_RECORD_BYTES), Some(4));
-    assert_eq!(selector.complete(b"1,2", MAX_RECORD_BYTES), None);
+    assert_eq!(selector.complete(b"1,2\n3,\"4\n5\n", MAX_RECORD_BYTES, false), Some(4));
+    assert_eq!(selector.complete(b"1,2", MAX_RECORD_BYTES, false), None);
 }
 
 #[test]
@@ -111,9 +112,11 @@ fn a_long_record_costs_its_first_line_and_its_other_lines_begin_records() {
     // A long line is one record, whatever it has, and too long.
     let too_long = Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 };
     assert_eq!(read("123456,\"b\"\n2\n", 5), [too_long, Line::Value(2)]);
-    assert_eq!(selector.complete(b"1,\"a\nb", 5), Some(5));
-    assert_eq!(selector.complete(b"1,\"a\nb", 6), None);
-    assert_eq!(selector.complete(b"1234567,\"a", 5), None);
+    assert_eq!(selector.complete(b"1,\"a\nb", 5, false), Some(5));
+    assert_eq!(selector.complete(b"1,\"a\nb", 6, false), None);
+    assert_eq!(selector.complete(b"1234567,\"a", 5, false), None);
+    assert_eq!(selector.complete(b"1,\"a\nb", 5, true), None, "it may get longer");
+    assert_eq!(selector.complete(b"1,\"a\nb\"\n", 5, true), Some(8), "its end is known: two lines");
 }
 
 /// What the module says of records, one by one.

@@ -1,7 +1,7 @@
 //! Memory for containers that are computed. It is used again and again.
 
 use super::owned::{Owned, ones as ones_of};
-use super::{BitmapWords, Container, MAX_ARRAY, Op, WORDS, for_overlaps, intervals, run};
+use super::{BitmapWords, Container, MAX_ARRAY, Op, WORDS, ends, for_overlaps, intervals, run};
 use crate::kernel::steps;
 use crate::kernel::words;
 use crate::kernel::{Level, arrays, ones};
@@ -15,6 +15,8 @@ pub(crate) struct Scratch {
     /// A bitmap, allocated at its first use.
     pub(super) words: Option<Box<BitmapWords>>,
     runs: Vec<[u8; 4]>,
+    /// The runs of an array.
+    array_runs: Vec<[u8; 4]>,
     pub(super) positions: Vec<u32>,
 }
 
@@ -215,8 +217,12 @@ impl Scratch {
                 words::join_into::<[u8; 8]>(level, op, ours, theirs, &mut out[..]);
                 self.kind = Kind::Bitmap;
             }
-            (Array(values), op, Runs(runs)) => self.join_runs(op, runs_in(values), intervals(runs)),
-            (Runs(runs), op, Array(values)) => self.join_runs(op, intervals(runs), runs_in(values)),
+            (Array(values), op, Runs(runs)) => {
+                self.with_runs_of(values, |scratch, values| scratch.join_runs(op, values, runs));
+            }
+            (Runs(runs), op, Array(values)) => {
+                self.with_runs_of(values, |scratch, values| scratch.join_runs(op, runs, values));
+            }
             (Runs(ours), Op::And, Runs(theirs)) => {
                 self.runs.resize(ours.len() + theirs.len(), [0; 4]);
                 let mut count = 0;
@@ -227,9 +233,7 @@ impl Scratch {
                 self.runs.truncate(count);
                 self.kind = Kind::Runs;
             }
-            (Runs(ours), op, Runs(theirs)) => {
-                self.join_runs(op, intervals(ours), intervals(theirs));
-            }
+            (Runs(ours), op, Runs(theirs)) => self.join_runs(op, ours, theirs),
             (Array(_) | Runs(_), Op::And | Op::Or | Op::Xor, Bitmap(_)) => self.apply(op, b, a),
             (Bitmap(_), op, Runs(_)) | (Runs(_), op @ Op::AndNot, Bitmap(_)) => {
                 self.apply(op, a, b);
@@ -322,33 +326,48 @@ impl Scratch {
         self.kind = Kind::Bitmap;
     }
 
-    /// Becomes the runs of `a op b`.
-    fn join_runs(
-        &mut self,
-        op: Op,
-        a: impl Iterator<Item = (u32, u32)>,
-        b: impl Iterator<Item = (u32, u32)>,
-    ) {
-        self.runs.clear();
-        let (mut a, mut b) = (Edges::new(a), Edges::new(b));
-        let mut start = None;
+    /// Hands over the runs of an array.
+    fn with_runs_of(&mut self, values: &[[u8; 2]], job: impl FnOnce(&mut Self, &[[u8; 4]])) {
+        let mut runs = std::mem::take(&mut self.array_runs);
+        runs.clear();
+        runs.extend(runs_in(values).map(|(first, last)| run(first, last)));
+        job(self, &runs);
+        self.array_runs = runs;
+    }
+
+    /// Becomes the runs of `a op b`. Goes from edge to edge: where a run begins, and behind its end.
+    /// Nobody can predict whose edge is next, so there is no branch for it.
+    fn join_runs(&mut self, op: Op, a: &[[u8; 4]], b: &[[u8; 4]]) {
+        let found = &mut self.runs;
+        found.clear();
+        found.resize(a.len() + b.len() + 1, [0; 4]);
+        let (mut count, mut start, mut was_inside) = (0, 0, false);
+        let (mut i, mut j, mut before) = (0, 0, NO_EDGE);
         loop {
-            let at = a.next.min(b.next);
-            if at == NO_EDGE {
+            let (ours, theirs) = (edge(a, i), edge(b, j));
+            let next = ours.min(theirs);
+            if next == NO_EDGE {
                 break;
             }
-            a.pass(at);
-            b.pass(at);
-            let inside = op.join(a.inside.into(), b.inside.into()) & 1 == 1;
-            match start {
-                None if inside => start = Some(at),
-                Some(first) if !inside => {
-                    self.runs.push(run(first, at - 1));
-                    start = None;
+            // Edges of damaged runs may go back: they are taken for edges here.
+            let at = if before == NO_EDGE { next } else { next.max(before) };
+            (i, j) = (i + usize::from(ours <= at), j + usize::from(theirs <= at));
+            let is_inside = op.join((i & 1) as u64, (j & 1) as u64) & 1 == 1;
+            if at == before && is_inside && !was_inside && count > 0 {
+                let (first, last) = ends(found[count - 1]);
+                // It goes on with the run before, which ended here.
+                if last + 1 == at {
+                    (count, start, was_inside) = (count - 1, first, true);
+                    continue;
                 }
-                _ => {}
             }
+            let ended = was_inside && !is_inside && start < at;
+            found[count] = run(start.min(at), at.saturating_sub(1).max(start.min(at)));
+            count += usize::from(ended);
+            start = if is_inside && !was_inside { at } else { start };
+            (was_inside, before) = (is_inside, at);
         }
+        found.truncate(count);
         self.kind = Kind::Runs;
     }
 
@@ -438,37 +457,11 @@ fn runs_in(values: &[[u8; 2]]) -> impl Iterator<Item = (u32, u32)> {
 /// A place behind all edges.
 const NO_EDGE: u32 = u32::MAX;
 
-/// The edges of ascending runs: the first value of each, and the value behind its last one.
-struct Edges<I> {
-    runs: I,
-    /// The next edge; with `inside`, it is an end.
-    next: u32,
-    /// The value behind the last value of the current run.
-    end: u32,
-    inside: bool,
-}
-
-impl<I: Iterator<Item = (u32, u32)>> Edges<I> {
-    fn new(runs: I) -> Self {
-        let mut edges = Self { runs, next: NO_EDGE, end: NO_EDGE, inside: false };
-        edges.advance();
-        edges
-    }
-
-    fn advance(&mut self) {
-        (self.next, self.end) =
-            self.runs.next().map_or((NO_EDGE, NO_EDGE), |(first, last)| (first, last + 1));
-    }
-
-    /// Moves on from the edges at `at`.
-    fn pass(&mut self, at: u32) {
-        while self.next == at {
-            if self.inside {
-                self.advance();
-            } else {
-                self.next = self.end;
-            }
-            self.inside = !self.inside;
-        }
-    }
+/// The edge at `index` of ascending runs: the first value of a run, or the value behind its last one.
+#[inline]
+fn edge(runs: &[[u8; 4]], index: usize) -> u32 {
+    runs.get(index / 2).map_or(NO_EDGE, |&run| {
+        let (first, last) = ends(run);
+        if index % 2 == 0 { first } else { last + 1 }
+    })
 }

@@ -48,6 +48,10 @@ struct ByContainer<'a> {
     ended: bool,
     /// The first wanted value of the front's container, if only that was looked up and given.
     given: Option<u64>,
+    /// Whether the front has given a value.
+    has_given: bool,
+    /// Whether the back was asked for a value.
+    has_last: bool,
 }
 
 /// Decoded values of a container, or of neighbouring ones. Those from `next` up to `end` are still to
@@ -150,6 +154,8 @@ impl<'a> SetView<'a> {
             place: None,
             ended,
             given: None,
+            has_given: false,
+            has_last: false,
         }))
     }
 }
@@ -178,10 +184,12 @@ impl ByContainer<'_> {
         let found = self.cursor.next_sound()?.filter(|&(key, _)| key <= most);
         let Some((key, container)) = found else { return Ok(false) };
         // Many callers want only the first value of a range, which may be in the second container.
-        // So the first one is decoded when more of its values are wanted.
-        if key << 16 < self.first {
-            let value = container.next(split(self.first).1).map(|low| join(key, low));
+        // So its container is decoded when more of its values are wanted.
+        if !self.has_given {
+            let low = split(self.first.max(key << 16)).1;
+            let value = container.next(low).map(|low| join(key, low));
             self.given = value.filter(|&value| value <= self.last);
+            self.has_given = self.given.is_some();
             (self.front.base, self.front.last_key, self.front.is_some) = (key << 16, key, true);
             return Ok(true);
         }
@@ -318,7 +326,28 @@ impl ByContainer<'_> {
         }
     }
 
+    /// The last wanted value. Many callers want only that: nothing is decoded for it. None if the
+    /// front has begun, or the containers must be checked first.
+    fn last_value(&mut self) -> Option<u64> {
+        let is_untouched = !self.front.is_some && !self.back.is_some && !self.ended;
+        if !is_untouched || !self.view.is_sound() {
+            return None;
+        }
+        let found = self.view.previous(self.last).ok()?.filter(|&value| value >= self.first);
+        match found.and_then(|value| value.checked_sub(1)) {
+            Some(below) if below >= self.first => self.last = below,
+            _ => self.ended = true,
+        }
+        found
+    }
+
     fn next_back(&mut self) -> Option<Result<u64, Damage>> {
+        if !self.has_last {
+            self.has_last = true;
+            if let Some(value) = self.last_value() {
+                return Some(Ok(value));
+            }
+        }
         loop {
             if let Some(value) = self.back.pop() {
                 return Some(Ok(value));
