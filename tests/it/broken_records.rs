@@ -173,10 +173,9 @@ fn a_record_of_more_than_one_mib_is_rejected_alike_whatever_the_memory() {
             assert_eq!(filter("open.csv").len(), 1_600_000, "{memory}, {threads}");
         }
     }
-    work.set("bloom build -o wanted.bloom", "\n7\n").quiet();
+    work.set("bloom build -o x.bloom", "x\n").quiet();
     for memory in ["10M", "12M", "16M", "64M"] {
-        let filter = format!("bloom filter wanted.bloom rows.csv --column 2 --mem {memory}");
-        let found = work.set(&filter, "").quiet();
-        assert!(found.starts_with(&long) && found.ends_with("\",5\n\",7\n"), "{memory}");
+        let filter = format!("bloom filter x.bloom open.csv --column 1 --mem {memory}");
+        assert_eq!(work.set(&filter, "").quiet().len(), 1_600_000, "{memory}");
     }
 }

@@ -768,6 +768,44 @@ fn a_number_of_buckets_that_looks_like_a_cookie_is_one_of_buckets() {
     }
 }
 
+/// The bytes ";0" are the mark of a bitmap with runs, and of text that has a comment or a column.
+#[test]
+fn text_that_has_the_mark_of_a_bitmap_is_text() {
+    let work = Workspace::new();
+    let rows = (1..=1500).fold(String::new(), |text, i| text + &format!("49170{i:07};0\r\n"));
+    let block = |from: &str| -> String {
+        (0..16_000).fold(from.to_owned(), |text, i| {
+            text + &format!("10.{}.{}.{}\n", i >> 16, i >> 8 & 255, i & 255)
+        })
+    };
+    let columns = "--column 1 --delimiter ;";
+    for (name, text, options, count) in [
+        ("rows", rows, columns, 1500),
+        ("list", block("10.10.10.10\n;0\n\n"), "--as cidr", 16_001),
+        ("comment", block(";0\n\n"), "--as cidr", 16_000),
+        ("accent", block(";0 é\n"), "--as cidr", 16_000),
+    ] {
+        work.write(name, &text);
+        for (file, text) in [(name, ""), ("-", &*text)] {
+            let counted = work.set(&format!("count {file} {options}"), text).quiet();
+            assert_eq!(counted, format!("{count}\n"), "{name} {file}");
+        }
+        let told = work.set(&format!("identify {name}"), "");
+        assert!(!told.out.contains("roaring"), "{}", told.out);
+    }
+    // Real bitmaps with runs, of which one has only such bytes at its beginning.
+    for ranges in
+        [vec![(0, (1 << 30) - 1)], (0..9000).map(|key| (key << 16 | 5, key << 16 | 9)).collect()]
+    {
+        let lines = ranges.iter().fold(String::new(), |text, (a, b)| text + &format!("{a}-{b}\n"));
+        work.set("build --ranges -o runs.roaring", &lines).quiet();
+        let values: u64 = ranges.iter().map(|(a, b)| b - a + 1).sum();
+        let bytes = std::fs::read(work.file("runs.roaring")).unwrap();
+        assert_eq!(bytes[..2], *b";0");
+        assert_eq!(work.set("count runs.roaring", "").quiet(), format!("{values}\n"));
+    }
+}
+
 #[test]
 fn a_width_contradicts_no_format() {
     let work = Workspace::new();

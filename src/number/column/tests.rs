@@ -145,6 +145,7 @@ proptest! {
         text in prop::collection::vec(prop::sample::select(&b"7,,\"\"\"\n\n\rx"[..]), 0..120),
         limit in 1..40_usize,
         more in 1..40_usize,
+        patience in 0..100_usize,
     ) {
         let selector = selector(Column::Number(1));
         let expected = by_the_rules(&selector, &text, limit);
@@ -165,7 +166,8 @@ proptest! {
         while start < text.len() {
             let bytes = &text[start..text.len().min(start + size)];
             let is_last = start + bytes.len() == text.len();
-            match selector.complete(bytes, limit).filter(|_| !is_last) {
+            let waits = bytes.len() < patience;
+            match selector.complete(bytes, limit, waits).filter(|_| !is_last) {
                 Some(end) => {
                     found.extend(judge(&bytes[..end], start));
                     (start, size) = (start + end, limit + more);
@@ -174,7 +176,7 @@ proptest! {
                     found.extend(judge(bytes, start));
                     start = text.len();
                 }
-                None => size += 1, // of one line
+                None => size += 1, // of one line, or it waits
             }
         }
         prop_assert_eq!(found, expected);

@@ -462,6 +462,6 @@ const NO_EDGE: u32 = u32::MAX;
 fn edge(runs: &[[u8; 4]], index: usize) -> u32 {
     runs.get(index / 2).map_or(NO_EDGE, |&run| {
         let (first, last) = ends(run);
-        if index % 2 == 0 { first } else { last + 1 }
+        if index & 1 == 0 { first } else { last + 1 }
     })
 }
