@@ -19,14 +19,14 @@ pub(super) struct ColumnArgs {
     #[arg(long, value_name = "BYTE", default_value = ",", requires = "column")]
     delimiter: Byte,
 
-    /// Skip the first line of each file of text; a column's name does so, too
+    /// Skip the first line of each file of text; not needed if --column is a name
     #[arg(long)]
     header: bool,
 }
 
 /// Help for `--header` in commands that copy lines.
 pub(super) const COPIED_HEADER: &str =
-    "Copy the first line of each input as it is; a column's name does so, too";
+    "With --column: copy the first line of each input as it is; not needed if --column is a name";
 
 // How values are written in a file of numbers.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -145,7 +145,7 @@ fn line_hint(
 fn may_be_header(program: &str) -> &'static str {
     match program {
         "bitset" => {
-            "--skip-invalid of build, filter and group leaves such lines out, --header a first line of names"
+            "build, filter and group leave such lines of their input out with --skip-invalid, a first line of names with --header"
         }
         _ => {
             "--invalid skip counts such lines, --rejects FILE collects them, --header skips a first line of names"
@@ -156,7 +156,9 @@ fn may_be_header(program: &str) -> &'static str {
 /// How malformed lines are left out.
 fn skipping(program: &str) -> &'static str {
     match program {
-        "bitset" => "--skip-invalid of build, filter and group leaves such lines out",
+        "bitset" => {
+            "build, filter and group leave such lines of their input out with --skip-invalid; build makes a set file of a text"
+        }
         _ => "--invalid skip counts such lines, --rejects FILE collects them",
     }
 }

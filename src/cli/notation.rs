@@ -14,7 +14,7 @@ pub(super) struct NotationArgs {
     #[arg(long = "as", value_name = "NOTATION", default_value = "decimal")]
     written: Written,
 
-    /// A line may be FIRST-LAST; write ranges, not every value
+    /// A line may be FIRST-LAST; where values are written, write ranges
     #[arg(long)]
     ranges: bool,
 }

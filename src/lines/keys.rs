@@ -9,6 +9,7 @@ use crate::kernel::Level;
 use crate::kernel::places::places;
 use crate::number::{Line, MAX_RECORD_BYTES, Malformed, Selector, content};
 use memchr::memchr_iter;
+use std::borrow::Cow;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -287,6 +288,9 @@ impl LineJob<'_> {
                     fields(row, selector.delimiter).nth(block.column)
                 }
                 Line::Malformed { reason: Malformed::MissingField, .. } => None,
+                _ if row.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) => {
+                    Some(Cow::default())
+                }
                 _ => Some(content(rows, place)),
             };
             let Some(field) = field else {

@@ -80,6 +80,8 @@ fn rows_are_copied_by_a_key_in_one_of_their_columns() {
         ("k.bloom rows --column animal --skip-empty", "", &kept.replace("\n\n", "\n")),
         ("-v k.bloom rows --column animal", "", "n,animal\n3,cow\n5,\"f\"\"x\"\n"),
         ("k.bloom --column 1 --delimiter ;", "fox;1\nf;2\ndog;3", "fox;1\ndog;3\n"),
+        ("k.bloom --column 1", "a,1\n \t\r\nb,2\n", " \t\r\n"),
+        ("k.bloom --column 2", "a,1\n \t\r\nb,2\n", " \t\r\n"),
         ("k.bloom --column id", "id", "id\n"),
         ("k.bloom --column id", "", ""),
         ("k.bloom --column id", "id,\"n\nfox", "id,\"n\nfox\n"),

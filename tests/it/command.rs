@@ -218,6 +218,18 @@ fn a_closed_pipe_ends_quietly() {
 }
 
 #[test]
+fn of_a_small_file_every_line_is_in_the_sample() {
+    let work = Workspace::new();
+    let text = (100_000..120_000).fold(String::new(), |text, value| text + &format!("{value}\n"));
+    work.write("small", text + "999999999999\n");
+    let told = work.run("--explain small").quiet();
+    assert!(
+        told.contains("about 20001 values") && told.contains(" to 999999999999 "),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_plan_is_explained_and_not_carried_out() {
     let work = Workspace::new();
     work.write("ids", "3\n1\n2\n");

@@ -32,10 +32,10 @@ Examples:
   bitset plot ids.bits -o map.png             a map of the universe
   bitset bloom --help                         filters of lines of any kind
 
-A SET is a .bits file, a folder of them that --parts made, a portable roaring
-file of 32 or 64 bits, or a text file of numbers; `-` is standard input
-(but a set that changes, and what `convert` and `identify` read, is a file). Exit status: 0 done or yes, 1 no, 2 an
-error.";
+A SET is a .bits file, a folder of them that --parts made, FILE.sets:KEY, a
+portable roaring file of 32 or 64 bits, or a text file of numbers or a table;
+`-` is standard input (but a set that changes, and what `convert` and
+`identify` read, is a file). Exit status: 0 done or yes, 1 no, 2 an error.";
 
 /// What the user typed.
 #[derive(Debug, clap::Parser)]
@@ -176,7 +176,7 @@ pub(super) enum Command {
         #[command(flatten)]
         join: JoinArgs,
     },
-    /// Evaluate an expression of names, FIRST..LAST, ( ) and - & ^ |, which bind in this order
+    /// Evaluate an expression of names, FIRST..LAST, ( ) and - & ^ |, the strongest first
     Eval {
         /// Such as 'a & (b | c) - 10..20'; a name that is no word stands in quotes: '"new york" | "2024"'
         expression: String,
@@ -408,7 +408,7 @@ pub(super) struct OverlapArgs {
     /// Print N pairs
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(super) top: usize,
-    /// What makes a pair a better one
+    /// Order of the pairs, the best first
     #[arg(long, value_name = "MEASURE", default_value = "intersection")]
     #[arg(value_parser = choices::overlap_by())]
     pub(super) by: OverlapBy,

@@ -60,11 +60,6 @@ impl Survey {
             from = to + 1;
         }
     }
-
-    /// Bytes of a dense `.bits` file of the set.
-    fn dense_bytes(&self) -> u64 {
-        self.ends.map_or(0, |(min, max)| dense_bytes(min, max))
-    }
 }
 
 fn survey(source: &Source, set: &SetFile) -> Result<Survey> {
@@ -187,7 +182,7 @@ fn json_of(set: &SetFile, found: &Survey) -> Value {
         "containers": {
             "array": found.arrays, "bitmap": found.bitmaps, "run": found.run_containers,
         },
-        "dense_bytes": found.dense_bytes(),
+        "dense_bytes": dense_bytes(found.ends),
         "roaring_bytes": found.sizes.portable_bytes(),
         "sparse_bytes": found.sizes.sparse_bytes(),
         "histogram": found.histogram,
@@ -225,7 +220,7 @@ fn text_of(source: &Source, set: &SetFile, found: &Survey) -> Result<String> {
         set.len(),
         density(set, found),
         found.runs,
-        size(found.dense_bytes()),
+        size(dense_bytes(found.ends)),
         size(found.sizes.sparse_bytes()),
         size(found.sizes.portable_bytes()),
     );

@@ -36,8 +36,8 @@ pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
         let more = match found {
             Foreign::Unknown if let Some(format) = Compression::of_content(&bytes) => {
                 let suffix = format.suffix();
-                let what = "compressed file: other commands unpack numbers and sets of bitset";
-                print_line(format_args!("{}: {what}, .{suffix}", path.display()))?;
+                let what = "other commands unpack it if it has numbers or a set of bitset";
+                print_line(format_args!("{}: file packed as .{suffix}; {what}", path.display()))?;
                 continue;
             }
             Foreign::Unknown => match FilterKind::of(path) {

@@ -47,6 +47,9 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
         Lists::Joined(op, sorts) => return deliver_lists(source, op, sorts, args),
         Lists::Found(found) => found,
     };
+    if how == How::Copied && args.target.output.is_some() {
+        verify(source, &found)?;
+    }
     let sets = sets_of(source, found, &args.sets)?;
     let plans = Plan::all(&sets);
     let plan = match how {
@@ -82,6 +85,14 @@ fn find_all(source: &Source, how: How, paths: &[PathBuf]) -> Result<Vec<Operand>
         });
     }
     Ok(found)
+}
+
+/// Checks that the files of sets are whole: else damage would get checksums that are right.
+fn verify(source: &Source, found: &[Operand]) -> Result<()> {
+    found.iter().try_for_each(|operand| match operand {
+        Operand::One(Found::Set(set)) => set.verify_with(source.progress()),
+        Operand::One(Found::Numbers(_)) | Operand::Many(_) => Ok(()),
+    })
 }
 
 /// The sets of all operands. Messages call the set of sorted numbers by its path.

@@ -117,7 +117,7 @@ pub(super) struct SortArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = choices::number_format())]
     pub(super) from: Format,
 
-    /// Format of the output; that of a set drops copies [default: as FILE ends: .bits, .roaring,
+    /// Format of the output; a set has each value once [default: as FILE ends: .bits, .roaring,
     /// .parquet, .arrow or .feather; else text]
     #[arg(long, value_name = "FORMAT", value_parser = choices::set_format())]
     pub(super) to: Option<SetFormat>,

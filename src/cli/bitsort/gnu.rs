@@ -5,15 +5,15 @@ use clap::error::{ContextKind, ContextValue};
 // Options that ask for what is done anyway.
 #[derive(Debug, clap::Args)]
 pub(super) struct GnuArgs {
-    /// Taken for the sake of scripts: the order is always numeric
+    /// Accepted, and changes nothing: the order is always numeric
     #[arg(short, long, overrides_with = "numeric_sort")]
     numeric_sort: bool,
 
-    /// Taken for the sake of scripts: equal numbers cannot be told apart
+    /// Accepted, and changes nothing: equal numbers cannot be told apart
     #[arg(short, long, overrides_with = "stable")]
     stable: bool,
 
-    /// Taken for the sake of scripts: the order is always numeric
+    /// Accepted, and changes nothing: the order is always numeric
     #[arg(long, value_name = "ORDER")]
     sort: Option<Order>,
 }

@@ -60,7 +60,9 @@ pub(super) enum BloomCommand {
     Add(ChangeArgs),
     /// Remove keys, each once, from a file of a counting filter
     ///
-    /// A full counter stays full. If all counters of a key are full, the key stays in the filter.
+    /// Remove only keys that were added. A key that was never added may seem to be in the filter: to
+    /// remove it takes counters of other keys away, which are then said not to be there. A full counter
+    /// stays full. If all counters of a key are full, the key stays in the filter.
     Remove(ChangeArgs),
     /// Say whether keys may be in a filter; false is certain
     Contains(ContainsArgs),

@@ -69,7 +69,7 @@ pub(super) struct BuildArgs {
     #[arg(short, long, value_name = "FILE", value_parser = choices::new_file())]
     output: Option<PathBuf>,
 
-    /// Bytes of a row that are its key: row, columns 1,2,3, prefix N or until BYTE
+    /// Bytes of a row that are its key: row (if not given), columns 1,2,3, prefix N or until BYTE
     #[arg(long, num_args = 1..=2, value_names = ["KIND", "OF"])]
     key: Vec<OsString>,
 
@@ -77,7 +77,7 @@ pub(super) struct BuildArgs {
     #[arg(long, value_name = "BYTE")]
     delimiter: Option<Byte>,
 
-    /// Share of the blocks that may be read in vain; 0.0001 takes twice the space of 0.01
+    /// Share of the blocks that are read although they do not have the key; 0.0001 takes twice the space of 0.01
     #[arg(long, value_name = "P", value_parser = super::rate, default_value_t = 0.01)]
     rate: f64,
 

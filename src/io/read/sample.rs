@@ -117,20 +117,24 @@ impl Sample {
     ) -> Result<()> {
         let len = file.len - file.begin;
         self.input_bytes += len;
-        let step = (len / pieces).max(PIECE_BYTES).next_multiple_of(8);
+        let mut step = (len / pieces).max(PIECE_BYTES).next_multiple_of(8);
+        let mut piece_bytes = PIECE_BYTES;
         if step > PIECE_BYTES {
             self.complete = false;
+        } else {
+            // Neighbouring pieces would lack the lines that are cut between them.
+            (step, piece_bytes) = (len, len);
         }
         let mut block_format = options.block_format.clone();
         let mut at = 0;
         while at < len && self.values.len() < MAX_VALUES {
-            let piece = file.piece(&input.name, file.begin + at, PIECE_BYTES.min(len - at))?;
+            let piece = file.piece(&input.name, file.begin + at, piece_bytes.min(len - at))?;
             if at == 0 && !fix_column(&mut block_format, &piece, options.block_format, &input.name)?
             {
                 break; // a first record of this length says little
             }
             let options = ScanOptions { block_format: &block_format, ..*options };
-            self.look(input, &options, at > 0, at + PIECE_BYTES >= len, piece)?;
+            self.look(input, &options, at > 0, at + piece_bytes >= len, piece)?;
             at += step;
         }
         self.complete &= at >= len && self.values.len() < MAX_VALUES;

@@ -24,10 +24,11 @@ fn file_bytes(sections: u64) -> u64 {
     end + 8 * blocks(end) + 8
 }
 
-/// Bytes of a plain bitmap of `first ..= last`, with its ranks and checksums.
-pub(crate) fn dense_bytes(first: u64, last: u64) -> u64 {
+/// Bytes of a plain bitmap of a set with these ends, with its ranks and checksums.
+pub(crate) fn dense_bytes(ends: Option<(u64, u64)>) -> u64 {
+    let pieces = ends.map_or(0, |(first, last)| dense_pieces(first, last));
     // 2^13 bytes for each piece, and its rank.
-    file_bytes(dense_pieces(first, last) * 8200)
+    file_bytes(pieces * 8200)
 }
 
 /// Pieces of a plain bitmap of `first ..= last`.
@@ -176,7 +177,7 @@ impl Sizes {
         if extent.cardinality == 0 {
             return (SetFormat::RoaringBits, roaring);
         }
-        let (dense, sparse) = (dense_bytes(extent.min, extent.max), self.sparse_bytes());
+        let (dense, sparse) = (dense_bytes(Some((extent.min, extent.max))), self.sparse_bytes());
         if is_much_less(sparse, dense.min(roaring)) {
             (SetFormat::SparseBits, sparse)
         } else if dense < roaring {

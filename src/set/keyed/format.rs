@@ -44,8 +44,8 @@ impl Header {
 
     /// Reads the header of a file and checks it against the file's length.
     pub(super) fn read(file: &[u8]) -> Result<Self, Damage> {
-        let ([block_log, rest @ ..], mut fields) = FORMAT.open(file)?;
-        if block_log != BLOCK_LOG || rest != [0; 3] {
+        let ([block_log, ..], mut fields) = FORMAT.open(file)?;
+        if block_log != BLOCK_LOG {
             return Err(Damage::at(12, "blocks of this size are not known to this program"));
         }
         let count = fields.number();
