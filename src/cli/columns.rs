@@ -132,9 +132,10 @@ impl KeyColumnArgs {
 
 /// Parses a column.
 pub(super) fn typed_column(typed: &str) -> Column {
+    let is_number = typed.bytes().all(|byte| byte.is_ascii_digit());
     match typed.parse() {
-        Ok(number) => Column::Number(number),
-        Err(_) => Column::Name(typed.to_owned()),
+        Ok(number) if is_number => Column::Number(number),
+        _ => Column::Name(typed.to_owned()),
     }
 }
 

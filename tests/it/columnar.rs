@@ -346,6 +346,9 @@ fn arrow_files_and_streams_are_read() {
         let stream = fs::read(work.file("stream")).unwrap();
         work.write("two", [&stream[..], &stream].concat());
         work.run("two --column id").refused("something follows the end of the stream");
+        for command in ["bloom build -o x.bloom", "bloom dedup", "bloom dedup --exact"] {
+            work.set(&format!("{command} stream"), "").refused("is an Arrow file, which has rows");
+        }
         for name in ["file", "stream"] {
             for limits in ["", "--mem 64M", "--strategy multi-pass"] {
                 let ran = work.run(&format!("{name} --column id {limits}"));
@@ -574,6 +577,17 @@ fn bitmaps_of_spark_are_written_recognized_and_read() {
     fs::copy(theirs.join("spark-bitmap.parquet"), work.file("theirs")).unwrap();
     let read = work.set("convert theirs", "").quiet().clone();
     assert_eq!(read, "0\n1\n40\n32768\n32769\n70000\n");
+    // The order of the columns does not matter, nor do others.
+    let numbers = Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef;
+    let texts = Arc::new(StringArray::from(vec!["x", "y"])) as ArrayRef;
+    let columns = [("day", texts.clone()), ("bitmap", texts), ("bucket", numbers)];
+    for columns in [&columns[1..], &columns] {
+        arrow(&work.file("turned"), &RecordBatch::try_from_iter(columns.to_vec()).unwrap());
+        for command in ["cat turned", "count turned", "build turned"] {
+            work.set(command, "").refused("its rows are bitmaps of Spark");
+        }
+        assert_eq!(work.run("turned --column bucket").quiet(), "1\n2\n");
+    }
     // A bit that stands for a number below 0: bucket 0, position 1.
     let schema = "message rows { REQUIRED INT64 b; OPTIONAL BYTE_ARRAY m; }";
     let file = File::create(work.file("negative")).unwrap();
@@ -700,6 +714,66 @@ fn pages_of_the_usual_size_fit_in_little_memory_for_any_number_of_threads() {
         );
         work.set(&command, "").quiet();
     }
+}
+
+#[test]
+fn counts_of_rows_that_contradict_each_other_lose_no_row() {
+    let work = Workspace::new();
+    let ids = ids(1000);
+    parquet(&work.file("t.parquet"), &[&ids], properties());
+    let bytes = fs::read(work.file("t.parquet")).unwrap();
+    let (right, wrong) = ([0xD0, 0x0F], [0xE8, 0x07]); // 1000 and 500
+    let tail = bytes.len() - 8;
+    let metadata_bytes = u32::from_le_bytes(bytes[tail..tail + 4].try_into().unwrap());
+    let metadata = tail - usize::try_from(metadata_bytes).unwrap()..tail;
+    let places = metadata.filter(|&place| bytes[place..].starts_with(&right));
+    let mut refusals = 0;
+    for place in places {
+        let mut bytes = bytes.clone();
+        bytes[place..place + 2].copy_from_slice(&wrong);
+        fs::write(work.file("lies.parquet"), bytes).unwrap();
+        let ran = work.run("lies.parquet --column id");
+        if ran.code == Some(0) {
+            assert!(ran.out == text(&ids), "{place}");
+        } else {
+            refusals += 1;
+        }
+    }
+    assert!(refusals >= 3, "of the file, the row group and the column: {refusals}");
+}
+
+#[test]
+fn packed_tables_and_sets_are_refused_where_lines_are_left_out() {
+    let work = Workspace::new();
+    parquet(&work.file("t.parquet"), &[&ids(1000)], properties());
+    work.set("build -o s.bits", "3\n").quiet();
+    for (name, why) in [
+        ("t.parquet", "it is in Parquet format, which is not read if it is compressed"),
+        ("s.bits", "is a set, a filter or an index"),
+    ] {
+        let bytes = fs::read(work.file(name)).unwrap();
+        let packed = zstd::encode_all(&bytes[..], 1).unwrap();
+        work.write("packed", &packed);
+        for command in ["packed --invalid skip", "packed --rejects no"] {
+            work.run(command).refused(why);
+        }
+        work.run_with("--invalid skip", &packed).refused(why);
+        work.set("build --skip-invalid packed", "").refused(why);
+    }
+    for command in ["bloom build -o x.bloom packed", "bloom dedup packed"] {
+        work.set(command, "").refused("has no lines");
+    }
+    assert!(!work.names().iter().any(|name| name == "no" || name == "x.bloom"));
+}
+
+#[test]
+fn a_column_with_a_sign_in_its_name_is_no_number() {
+    let work = Workspace::new();
+    let column = |from: i64| Arc::new(Int64Array::from(vec![from, from + 1])) as ArrayRef;
+    let columns = [("+2", column(1)), ("x", column(3))];
+    arrow(&work.file("t.arrow"), &RecordBatch::try_from_iter(columns).unwrap());
+    assert_eq!(work.run("t.arrow --column +2").quiet(), "1\n2\n");
+    assert_eq!(work.run("t.arrow --column 2").quiet(), "3\n4\n");
 }
 
 /// Writes a Parquet file of one column of numbers as texts; every fourth is null.

@@ -223,10 +223,7 @@ fn of_a_small_file_every_line_is_in_the_sample() {
     let text = (100_000..120_000).fold(String::new(), |text, value| text + &format!("{value}\n"));
     work.write("small", text + "999999999999\n");
     let told = work.run("--explain small").quiet();
-    assert!(
-        told.contains("about 20001 values") && told.contains(" to 999999999999 "),
-        "{told}"
-    );
+    assert!(told.contains("about 20001 values") && told.contains(" to 999999999999 "), "{told}");
 }
 
 #[test]

@@ -53,6 +53,26 @@ impl Look {
             || TableFormat::may_begin(head);
         has_line && !is_other
     }
+
+    /// Refuses a stream that begins with `head` and is not what the reader wants. `why` says why
+    /// a table is not read.
+    fn check(&self, head: &[u8], why: &str) -> io::Result<()> {
+        let checked = self.purpose.check_head(&self.name, head, self.is_binary, self.leaves_out);
+        checked.map_err(io::Error::other)?;
+        match TableFormat::of_content(head) {
+            Some(format) if self.purpose == Purpose::Values && !self.is_binary => {
+                let has_reader = cfg!(feature = "columnar");
+                let why = if has_reader {
+                    why
+                } else {
+                    "and this build has no feature columnar to read it"
+                };
+                let what = format!("it is in {format} format, {why}");
+                Err(io::Error::new(io::ErrorKind::Unsupported, what))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Stream {
@@ -88,32 +108,11 @@ impl Stream {
 
     /// Finds out whether the stream is compressed. Nothing of it has been read before.
     fn look(&mut self, look: &Look) -> io::Result<()> {
-        let mut head = vec![0; HEAD_BYTES];
-        let mut read = 0;
-        while read < head.len() {
-            let more = self.read_source(&mut head[read..])?;
-            read += more;
-            // Somebody may send one line and wait for its answer.
-            let may_wait = look.purpose.is_lines() && look.may_be_lines(&head[..read]);
-            if more == 0 || may_wait && self.pauses() {
-                break;
-            }
-        }
-        head.truncate(read);
-        let checked = look.purpose.check_head(&look.name, &head, look.is_binary, look.leaves_out);
-        checked.map_err(io::Error::other)?;
-        if let Some(format) = TableFormat::of_content(&head)
-            && look.purpose == Purpose::Values
-            && !look.is_binary
-        {
-            let why = if cfg!(feature = "columnar") {
-                "which is read only from a file, because a pipe cannot be read twice"
-            } else {
-                "and this build has no feature columnar to read it"
-            };
-            let what = format!("it is in {format} format, {why}");
-            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
-        }
+        // Somebody may send one line and wait for its answer.
+        let is_lines = look.purpose.is_lines();
+        let head =
+            self.head(|stream, head| is_lines && look.may_be_lines(head) && stream.pauses())?;
+        look.check(&head, "which is read only from a file, because a pipe cannot be read twice")?;
         let Some(format) = Compression::of_input(&head, look.is_binary) else {
             self.ahead = head;
             return Ok(());
@@ -125,7 +124,23 @@ impl Stream {
         let whole = Box::new(io::Cursor::new(head).chain(rest));
         let unpacked = compression::unpacked(format, whole, look.memory_bytes)?;
         (self.source, self.unpacks, self.ended) = (Source::Reader(unpacked), true, false);
-        Ok(())
+        self.ahead = self.head(|_, head| look.may_be_lines(head))?;
+        look.check(&self.ahead, "which is not read if it is compressed: unpack it first")
+    }
+
+    /// Reads the first bytes of the source, or fewer if these are enough.
+    fn head(&mut self, is_enough: impl Fn(&Self, &[u8]) -> bool) -> io::Result<Vec<u8>> {
+        let mut head = vec![0; HEAD_BYTES];
+        let mut read = 0;
+        while read < head.len() {
+            let more = self.read_source(&mut head[read..])?;
+            read += more;
+            if more == 0 || is_enough(self, &head[..read]) {
+                break;
+            }
+        }
+        head.truncate(read);
+        Ok(head)
     }
 
     /// Takes the source out of the stream. Its buffers are then free for the next input.

@@ -61,10 +61,10 @@ pub(super) fn choose(
     wanted: Option<&Column>,
     kind: &str,
 ) -> Result<usize, Refused> {
-    if let ([bucket, bitmap], None) = (candidates, wanted)
-        && (bucket.name.as_str(), bitmap.name.as_str()) == (BUCKET, BITMAP)
-        && bitmap.other.is_some()
-    {
+    let has = |name: &str, is_number: bool| {
+        candidates.iter().any(|found| found.name == name && found.other.is_none() == is_number)
+    };
+    if wanted.is_none() && has(BUCKET, true) && has(BITMAP, false) {
         // The numbers of the buckets are not the values of the set.
         let what = "its rows are bitmaps of Spark, and no column is named: convert it to a set";
         return Err(Refused::Column(what.to_owned()));

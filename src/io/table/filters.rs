@@ -54,10 +54,14 @@ impl ColumnFilters {
         let bytes = FileBytes::of(file, MAX_FILTER_BYTES)?;
         let metadata = metadata_of(&bytes)?;
         let columns = metadata.file_metadata().schema_descr().columns();
-        let candidates: Vec<_> = columns
-            .iter()
-            .map(|column| Candidate { name: column.path().string(), other: None, is_text: false })
-            .collect();
+        // Any column may be named. Without a name it is the only one, or the only one of integers.
+        let is_any = wanted.is_some() || columns.len() == 1;
+        let candidate = |column: &ColumnDescPtr| {
+            let is_other = !is_any && sign_of_type(column).is_none();
+            let other = is_other.then(|| column.physical_type().to_string());
+            Candidate { name: column.path().string(), other, is_text: false }
+        };
+        let candidates: Vec<_> = columns.iter().map(candidate).collect();
         let index = choose_any(&candidates, wanted)?;
         let column = Arc::clone(&columns[index]);
         let is_integer = matches!(column.physical_type(), Physical::INT32 | Physical::INT64);

@@ -3,7 +3,8 @@
 //!
 //! A file is read in pieces (row groups of Parquet, record batches of Arrow),
 //! each by one thread, and a piece in batches of rows, so that memory does not
-//! grow with the file. Only the pages of the wanted columns are read: of one, or of keys and numbers.
+//! grow with the file. Of Parquet, only the pages of the wanted columns are read: of one, or of keys
+//! and numbers.
 //!
 //! To add a format: its name and first bytes in [`TableFormat`], its reader beside `parquet.rs`, an
 //! arm for it in `reader.rs`, and one in `writer.rs` if it is written.
@@ -105,14 +106,17 @@ impl TableFormat {
         match bytes {
             // The first field of a page or of the metadata follows, an integer.
             [b'P', b'A', b'R', b'1', 0x15, ..] => Some(Self::Parquet),
-            [b'A', b'R', b'R', b'O', b'W', b'1', 0, 0, ..] => Some(Self::Arrow),
+            // A file; a stream: the length of its first message, and where the root of that is.
+            [b'A', b'R', b'R', b'O', b'W', b'1', 0, 0, ..]
+            | [0xFF, 0xFF, 0xFF, 0xFF, _, _, _, 0, 1..0x80, 0, 0, 0, ..] => Some(Self::Arrow),
             _ => None,
         }
     }
 
     /// Whether a stream that begins with these bytes is or may become such a file.
     pub(crate) fn may_begin(bytes: &[u8]) -> bool {
-        Self::of_binary(bytes).is_some() || b"ARROW1\0\0".starts_with(bytes)
+        let may_be_stream = bytes.len() < 12 && bytes.iter().take(4).all(|&byte| byte == 0xFF);
+        Self::of_binary(bytes).is_some() || b"ARROW1\0\0".starts_with(bytes) || may_be_stream
     }
 
     /// The format of a file that begins with these bytes.

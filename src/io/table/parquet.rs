@@ -1,7 +1,9 @@
 //! Parquet: row groups, whose pages of one column are read one by one.
 
 use super::bytes::FileBytes;
-use super::columns::{Candidate, KEYS, Opened, Refused, choose, choose_numbers, invalid};
+use super::columns::{
+    Candidate, KEYS, Opened, Refused, choose, choose_numbers, invalid, unsupported,
+};
 use super::pages::Pages;
 use super::{Rows, TakeText, too_large};
 use crate::io::caught::caught;
@@ -203,6 +205,9 @@ fn chunk_of(
     let group = metadata.row_groups().get(piece);
     let chunk = group.and_then(|group| group.columns().get(column));
     let chunk = chunk.ok_or_else(|| invalid("a row group lacks the column"))?;
+    if chunk.file_path().is_some() {
+        return Err(unsupported("its rows are in other files: name these"));
+    }
     let offsets = [Some(chunk.data_page_offset()), chunk.dictionary_page_offset()];
     if chunk.compressed_size() < 0 || offsets.iter().flatten().any(|&offset| offset < 0) {
         return Err(invalid("a column lies before the beginning of the file"));
@@ -223,6 +228,9 @@ pub(super) fn column_reader(
     let column = metadata.file_metadata().schema_descr().column(column);
     if chunk.column_type() != column.physical_type() {
         return Err(invalid("a column chunk has another type than its column"));
+    }
+    if column.max_rep_level() == 0 && chunk.num_values() != metadata.row_group(piece).num_rows() {
+        return Err(invalid("a row group and its column have different numbers of rows"));
     }
     let present = column.max_def_level();
     caught(|| {
@@ -274,6 +282,10 @@ impl ParquetTable {
         let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()));
         let rows = rows.collect::<Result<Vec<u64>, _>>();
         let rows = rows.map_err(|_| invalid("a row group has a negative number of rows"))?;
+        let said = metadata.file_metadata().num_rows();
+        if rows.iter().map(|&rows| i128::from(rows)).sum::<i128>() != i128::from(said) {
+            return Err(invalid("its row groups have not as many rows as it says").into());
+        }
         // Texts have bounds as well, in the order of their bytes.
         let bounds = if is_text { None } else { bounds_of(&metadata, column, is_signed) };
         let number = NEXT_TABLE.fetch_add(1, Ordering::Relaxed);

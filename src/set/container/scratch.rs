@@ -294,19 +294,7 @@ impl Scratch {
                 words
             }
         };
-        let change = |word: &mut [u8; 8], bits: u64| {
-            *word = op.join(u64::from_le_bytes(*word), bits).to_le_bytes();
-        };
         match b {
-            Container::Bitmap(theirs) => {
-                words::join_assign::<[u8; 8]>(Level::best(), op, words, theirs);
-            }
-            Container::Array(values) => {
-                for &low in values {
-                    let low = u16::from_le_bytes(low);
-                    change(&mut words[usize::from(low >> 6)], 1 << (low & 63));
-                }
-            }
             // Remove all values outside of the runs.
             Container::Runs(runs) if op == Op::And => {
                 let mut from = 0;
@@ -317,11 +305,7 @@ impl Scratch {
                     from = last + 1;
                 }
             }
-            Container::Runs(runs) => {
-                for (first, last) in intervals(runs) {
-                    super::for_words(words, first, last, |word, bits| *word = op.join(*word, bits));
-                }
-            }
+            other => other.join_in(op, words),
         }
         self.kind = Kind::Bitmap;
     }
