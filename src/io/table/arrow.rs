@@ -38,6 +38,8 @@ pub(super) struct ArrowTable {
     is_text: bool,
     keys: Option<Box<Reader>>,
     batches: Vec<Block>,
+    /// About the bytes of the schema in memory.
+    schema_bytes: u64,
     dictionary_bytes: u64,
 }
 
@@ -367,14 +369,17 @@ impl ArrowTable {
         let taken = options.memory_bytes / 2 - left;
         let options = TableOptions { memory_bytes: options.memory_bytes - taken, ..options };
         bytes.limit_bytes = options.piece_bytes();
-        let table = Self { bytes, values, is_text, keys, batches, dictionary_bytes: taken };
+        // The decoder has a schema, and so has that of the keys.
+        let schema_bytes = (schema.fields().size() * (1 + usize::from(keys.is_some()))) as u64;
+        let table =
+            Self { bytes, values, is_text, keys, batches, schema_bytes, dictionary_bytes: taken };
         Ok(Opened { table, rows })
     }
 
     /// About the bytes that it takes in memory.
     pub(super) fn held_bytes(&self) -> u64 {
         let places = (self.batches.capacity() * size_of::<Block>()) as u64;
-        places.saturating_add(self.dictionary_bytes)
+        places.saturating_add(self.schema_bytes).saturating_add(self.dictionary_bytes)
     }
 
     /// Begins to read the numbers of a piece.

@@ -106,6 +106,10 @@ impl Table {
         match *self {}
     }
 
+    pub(crate) fn decoded_bytes(&self) -> u64 {
+        match *self {}
+    }
+
     pub(crate) fn held_bytes(&self) -> u64 {
         match *self {}
     }

@@ -58,11 +58,11 @@ impl Decoded {
 /// Keeps metadata for the next piece of the same table, and drops the least recently used.
 fn keep(decoded: Decoded, limit_bytes: u64) {
     RECENT.with_borrow_mut(|recent| {
-        recent.push(decoded);
-        let limit_bytes = limit_bytes.max(MIN_RECENT_BYTES);
-        while recent.len() > 1 && recent.iter().map(|kept| kept.bytes).sum::<u64>() > limit_bytes {
+        let limit_bytes = limit_bytes.max(MIN_RECENT_BYTES).saturating_sub(decoded.bytes);
+        while recent.iter().map(|kept| kept.bytes).sum::<u64>() > limit_bytes {
             recent.remove(0);
         }
+        recent.push(decoded);
     });
 }
 
@@ -71,6 +71,8 @@ fn keep(decoded: Decoded, limit_bytes: u64) {
 pub(super) struct ParquetTable {
     bytes: Arc<FileBytes>,
     number: u64,
+    /// About the bytes of the metadata in memory.
+    metadata_bytes: u64,
     /// The smallest and the largest value, if the metadata has them.
     bounds: Option<(u64, u64)>,
     column: usize,
@@ -289,9 +291,17 @@ impl ParquetTable {
         // Texts have bounds as well, in the order of their bytes.
         let bounds = if is_text { None } else { bounds_of(&metadata, column, is_signed) };
         let number = NEXT_TABLE.fetch_add(1, Ordering::Relaxed);
-        keep(Decoded::new(number, metadata), bytes.limit_bytes);
+        let decoded = Decoded::new(number, metadata);
+        let metadata_bytes = decoded.bytes;
+        keep(decoded, bytes.limit_bytes);
         let bytes = Arc::new(bytes);
-        Ok(Opened { table: Self { bytes, number, bounds, column, is_signed, is_text, keys }, rows })
+        let table =
+            Self { bytes, number, metadata_bytes, bounds, column, is_signed, is_text, keys };
+        Ok(Opened { table, rows })
+    }
+
+    pub(super) fn metadata_bytes(&self) -> u64 {
+        self.metadata_bytes
     }
 
     pub(super) fn bounds(&self) -> Option<(u64, u64)> {
