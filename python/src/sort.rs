@@ -68,8 +68,7 @@ fn format(value: &Bound<'_, PyAny>) -> PyResult<Format> {
 
 fn strategy(value: &Bound<'_, PyAny>) -> PyResult<Strategy> {
     let name: &str = value.extract()?;
-    let found = Strategy::ALL.into_iter().find(|strategy| strategy.name() == name);
-    found.ok_or_else(|| invalid(format!("{name} is no strategy")))
+    name.parse().map_err(|error| invalid(format!("{name} is no strategy: {error}")))
 }
 
 pub(crate) fn field(value: &Bound<'_, PyAny>) -> PyResult<Field> {

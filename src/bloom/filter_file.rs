@@ -9,11 +9,12 @@ use crate::io::page::{Damage, damaged};
 use crate::io::read::map;
 use crate::io::write::{Encoding, Spool, Writer};
 use crate::kernel::sys::{Map, map_copy};
+use crate::number::named;
 use std::io;
 use std::path::Path;
 
 /// The kind of file that holds a filter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FilterKind {
     /// A `.bloom` file.
@@ -25,6 +26,8 @@ pub enum FilterKind {
     /// A file of Spark, of either version; see [`spark`].
     Spark,
 }
+
+named!(FilterKind, ParseFilterKindError);
 
 impl FilterKind {
     /// All of them, in the order in which programs list them.

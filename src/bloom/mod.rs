@@ -77,7 +77,7 @@ pub use file::is_bloom_file;
 #[cfg(feature = "cli")]
 pub(crate) use file::is_filter_file;
 pub use filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, Filter, Goal};
-pub use filter_file::{FilterFile, FilterKind};
+pub use filter_file::{FilterFile, FilterKind, ParseFilterKindError};
 pub use key::Key;
 pub use memory::{Memory, Opened, Storage};
 pub use rate::{Confidence, MeasuredRate};

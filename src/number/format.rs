@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// How natural numbers lie in a file or stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Format {
     /// Decimal digits, one number a line (the grammar is in [`number`](crate::number)).

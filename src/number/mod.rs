@@ -15,12 +15,14 @@
 mod column;
 mod format;
 mod line;
+mod names;
 mod notation;
 
 pub use column::Column;
 pub(crate) use column::{MAX_RECORD_BYTES, Selector, content, undouble};
 pub use format::{Format, ParseFormatError};
 pub use line::{Line, LineScanner, Malformed, parse_line};
+pub(crate) use names::named;
 pub(crate) use notation::{
     LineSink, MAX_NOTED_BYTES, RangeSink, RunText, block_ranges, block_values,
 };

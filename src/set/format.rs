@@ -22,7 +22,7 @@ use std::str::FromStr;
 /// assert_eq!(SetFormat::of_name("ids.bits.gz"), Some(SetFormat::Bits));
 /// assert!(SetFormat::ALL.iter().all(|format| format.name().parse() == Ok(*format)));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SetFormat {
     /// A `.bits` file, dense or roaring, whichever is smaller; or sparse, if that takes less than

@@ -38,7 +38,7 @@ pub use iterate::SortedValues;
 pub(crate) use open::Found;
 pub use options::Sort;
 pub use plan::explain::Explanation;
-pub use plan::strategy::Strategy;
+pub use plan::strategy::{ParseStrategyError, Strategy};
 #[cfg(feature = "_testing")]
 #[doc(hidden)]
 pub use plan::tuning::Tuning;

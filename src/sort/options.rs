@@ -21,6 +21,7 @@ use crate::progress::Progress;
 use crate::set::file::ValueSink;
 use crate::set::{AsSet, SetFile, SetFormat, TableSink};
 use crate::size::ByteSize;
+use std::fmt;
 use std::io::{Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -73,6 +74,17 @@ pub struct Sort {
     pub(super) strategy: Option<Strategy>,
     pub(super) tuning: Tuning,
     pub(crate) progress: Arc<Progress>,
+}
+
+impl fmt::Debug for Sort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sort")
+            .field("inputs", &self.inputs.len())
+            .field("memory", &self.memory)
+            .field("threads", &self.threads)
+            .field("strategy", &self.strategy)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Sort {

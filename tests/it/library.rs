@@ -1,5 +1,6 @@
 //! The library as programs use it.
 
+use bitsort::bloom::FilterKind;
 use bitsort::lines::{Group, Keep, LineTools};
 use bitsort::set::{Expression, IntegerSet, SetFile};
 use bitsort::sort::{InvalidLines, Sort, Strategy, Tuning};
@@ -113,6 +114,20 @@ fn a_stream_that_betrays_its_beginning_is_sorted_all_the_same() {
         expected.sort_unstable();
         assert_eq!(sorted.unwrap(), expected);
     }
+}
+
+#[test]
+fn what_has_a_name_is_parsed_from_it() {
+    for strategy in Strategy::ALL {
+        assert_eq!(strategy.to_string().parse(), Ok(strategy));
+    }
+    for kind in FilterKind::ALL {
+        assert_eq!(kind.to_string().parse(), Ok(kind));
+    }
+    let wrong = "fast".parse::<Strategy>().unwrap_err().to_string();
+    assert_eq!(wrong, "expected one of in-memory, dense, spill, multi-pass");
+    let told = format!("{:?}", Sort::new().values([3]));
+    assert!(told.starts_with("Sort { inputs: 1,"), "{told}");
 }
 
 #[test]

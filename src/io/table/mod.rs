@@ -50,7 +50,7 @@ use std::fmt;
 use std::path::Path;
 
 /// A format of files that hold columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TableFormat {
     /// Apache Parquet.

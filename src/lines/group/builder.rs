@@ -13,6 +13,7 @@ use crate::set::keyed::{KeyRun, WrittenSets, merge, write_sets};
 use crate::size::ByteSize;
 use crate::sort::plan::budget::Budget;
 use crate::sort::{InvalidLines, Report, Sort};
+use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -96,6 +97,12 @@ pub struct GroupReport {
 impl Default for Group {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Group").field("sort", &self.sort).finish_non_exhaustive()
     }
 }
 

@@ -23,9 +23,6 @@ mod write;
 pub(crate) use block::{LineSink, RangeSink, block_ranges, block_values};
 pub(crate) use write::RunText;
 
-use std::fmt;
-use std::str::FromStr;
-
 /// How numbers are written as text, and how many numbers a line carries.
 ///
 /// | | reads | writes |
@@ -157,24 +154,7 @@ impl Default for Notation {
     }
 }
 
-impl fmt::Display for Notation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Why a text names no [`Notation`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of {}", Notation::ALL.map(Notation::name).join(", "))]
-pub struct ParseNotationError;
-
-impl FromStr for Notation {
-    type Err = ParseNotationError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|notation| notation.name() == text).ok_or(ParseNotationError)
-    }
-}
+super::named!(Notation, ParseNotationError);
 
 #[cfg(test)]
 mod tests;

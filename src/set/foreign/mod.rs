@@ -29,14 +29,13 @@ use super::integer_set::IntegerSet;
 use super::operand::{AsSet, Operand};
 use super::view::{Bucket, Damage, RoaringView, SetView, Shape, Table, TreemapView, check_buckets};
 use crate::error::{Error, Result};
+use crate::number::named;
 use byteorder::{ByteOrder, LittleEndian};
 pub use identify::Foreign;
 pub use raw::{BadBase, BitOrder, raw_bitmap};
 pub use reading::{Origin, ParseOriginError, Reading};
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 pub(super) use write::{Buckets, ForeignSink, frame};
 
 /// A format of another system in which a set is read and written.
@@ -52,7 +51,7 @@ pub(super) use write::{Buckets, ForeignSink, frame};
 /// assert_eq!(decode_as(&bytes, ForeignFormat::Doris, "cell")?.view().max(), Ok(Some(7)));
 /// # Ok::<(), bitsort::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ForeignFormat {
     /// The state of `ClickHouse`'s `groupBitmap` of integers of at most 4 bytes.
@@ -117,25 +116,7 @@ impl ForeignFormat {
     }
 }
 
-impl fmt::Display for ForeignFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Why a text is not the name of a [`ForeignFormat`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of {}", ForeignFormat::ALL.map(ForeignFormat::name).join(", "))]
-pub struct ParseForeignFormatError;
-
-impl FromStr for ForeignFormat {
-    type Err = ParseForeignFormatError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|format| format.name() == text).ok_or(ParseForeignFormatError)
-    }
-}
+named!(ForeignFormat, ParseForeignFormatError);
 
 /// A set read from foreign bytes.
 #[derive(Debug)]

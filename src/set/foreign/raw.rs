@@ -3,7 +3,7 @@
 use super::{Content, Decoded};
 
 /// Which bit of a byte comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BitOrder {
     /// The least significant bit.
     LeastFirst,

@@ -5,11 +5,11 @@ use super::{
     decode_part, decode_portable, parts, raw_bitmap,
 };
 use crate::error::{Error, Result};
+use crate::number::named;
 use crate::set::SetFormat;
-use std::str::FromStr;
 
 /// The kind of bytes that do not show it themselves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Origin {
     /// A portable roaring bitmap, of 32 or 64 bits. It shows itself, but one that is cut may look
@@ -67,18 +67,7 @@ impl Origin {
     }
 }
 
-/// Why a text is not the name of an [`Origin`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of {}", Origin::ALL.map(Origin::name).join(", "))]
-pub struct ParseOriginError;
-
-impl FromStr for Origin {
-    type Err = ParseOriginError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|origin| origin.name() == text).ok_or(ParseOriginError)
-    }
-}
+named!(Origin, ParseOriginError);
 
 /// What bytes do not say about themselves.
 ///

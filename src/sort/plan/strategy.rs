@@ -1,9 +1,9 @@
 //! The strategies. They differ in where full partitions go: their relief.
 
-use std::fmt;
+use crate::number::named;
 
 /// How a sort keeps to its memory limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
     /// Full partitions are absorbed into a bitmap of the value range.
@@ -32,8 +32,4 @@ impl Strategy {
     }
 }
 
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+named!(Strategy, ParseStrategyError);
