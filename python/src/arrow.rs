@@ -276,12 +276,32 @@ struct Field {
     child: Option<usize>,
 }
 
+/// Whether a column or a table of polars has Python objects. As Arrow data they are addresses.
+fn has_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let module: String = object.get_type().getattr("__module__")?.extract()?;
+    if !module.starts_with("polars") {
+        return Ok(false);
+    }
+    let is_object = |kind: &Bound<'_, PyAny>| Ok(kind.str()?.to_str()? == "Object");
+    if let Some(kind) = object.getattr_opt("dtype")? {
+        return is_object(&kind);
+    }
+    match object.getattr_opt("dtypes")? {
+        Some(kinds) => kinds.try_iter()?.try_fold(false, |any, kind| Ok(any || is_object(&kind?)?)),
+        None => Ok(false),
+    }
+}
+
 /// The columns of an object with the Arrow capsule interface; none for other objects. For a table,
 /// the column of this name, or the only one.
 pub(crate) fn import(
     object: &Bound<'_, PyAny>,
     column: Option<&str>,
 ) -> PyResult<Option<Imported>> {
+    let has_objects = has_objects(object)?;
+    if has_objects && object.hasattr("dtype")? {
+        return Ok(None);
+    }
     let (field, chunks) = if object.hasattr("__arrow_c_stream__")? {
         let capsule = match object.call_method0("__arrow_c_stream__") {
             // pandas exports its columns by way of PyArrow, which need not be there.
@@ -298,6 +318,9 @@ pub(crate) fn import(
     } else {
         return Ok(None);
     };
+    if has_objects && matches!(field.content, Content::Texts(Layout::Fixed(_))) {
+        return Err(wrong_type("a column of Python objects: cast it to a type of polars"));
+    }
     let (mut numbers, mut texts) = (Vec::new(), Vec::new());
     for chunk in chunks {
         match field.content {

@@ -2,7 +2,7 @@
 
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::{Column, Refused, each_block, null_rows};
-use crate::error::{at_index, check_memory, invalid, raise, wrong_type};
+use crate::error::{at_index, bytes_object, check_memory, invalid, raise, wrong_type};
 use crate::numbers::{
     BLOCK, Numbers, column_of_pandas, natural, number, optional, refuse_masked, signed,
 };
@@ -460,7 +460,7 @@ impl Bloom {
             State::Memory(file) => file.to_bytes(kind.unwrap_or(file.kind())),
             State::Opened(file, ..) => file.to_bytes(kind.unwrap_or(file.kind())),
         })?;
-        Ok(PyBytes::new(py, &bytes.map_err(raise)?))
+        bytes_object(py, &bytes.map_err(raise)?)
     }
 
     /// The filter in the bytes of a file of any kind. `kind` is the kind of file that `save` then

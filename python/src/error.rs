@@ -6,7 +6,7 @@ use pyo3::exceptions::{
     PyException, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use std::error::Error as _;
 use std::fmt::Display;
 use std::io;
@@ -164,6 +164,14 @@ fn input_of(fault: &Fault, facts: &Bound<'_, PyDict>) -> PyResult<&'static str> 
         facts.set_item("input", input)?;
     }
     Ok(kind)
+}
+
+/// `bytes` as an object. `MemoryError` if Python has no room for it.
+pub(crate) fn bytes_object<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, bytes.len(), |to| {
+        to.copy_from_slice(bytes);
+        Ok(())
+    })
 }
 
 /// Fails if the system has no room for so many bytes. Where memory is taken without asking, the

@@ -1,7 +1,7 @@
 //! `open` and `SetFile`: sets in files.
 
 use crate::buffer::MappedWords;
-use crate::error::{invalid, raise};
+use crate::error::{bytes_object, invalid, raise};
 use crate::numbers::natural;
 use crate::sets::{AbstractBitSet, Content};
 use crate::sort::Options;
@@ -12,7 +12,7 @@ use bitsort::set::{SetKind, or};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -217,7 +217,7 @@ impl SetFile {
         let source = Source::File(mapped);
         let bytes = interruptible(py, |progress| or(&[&source]).progress(progress).to_bytes())?;
         let blank = Some(slf.get().blanks()).filter(|&blank| blank > 0);
-        Ok((package.getattr("open_bytes")?, (PyBytes::new(py, &bytes).into_any(),), blank))
+        Ok((package.getattr("open_bytes")?, (bytes_object(py, &bytes)?.into_any(),), blank))
     }
 
     /// For pickle: the number of blank lines of a set that is opened from its bytes.

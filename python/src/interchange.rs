@@ -1,11 +1,11 @@
 //! Sets of other systems: their files, and the rows of Spark's bitmaps.
 
-use crate::error::{invalid, raise, wrong_type};
+use crate::error::{bytes_object, invalid, raise, wrong_type};
 use crate::mutable::BitSet;
 use crate::numbers::{optional, signed};
 use crate::sets::write;
 use crate::source::{Mapped, Source, folder_of, operand};
-use crate::work::interruptible;
+use crate::work::{in_pieces, interruptible};
 use bitsort::set::IntegerSet;
 use bitsort::set::foreign::{Foreign, Origin, Reading, spark};
 use bitsort::sort::Sort;
@@ -143,13 +143,12 @@ pub(crate) fn spark_rows<'py>(
 ) -> PyResult<Vec<(i64, Bound<'py, PyBytes>)>> {
     let source = operand(set)?;
     source.check()?;
-    let set = source.to_set(&std::sync::Arc::default())?;
-    let rows = spark::rows(set.view());
+    let set = in_pieces(py, source.len(), |progress| source.to_set(progress))?;
     let mut found = Vec::new();
-    for row in rows {
+    for row in spark::rows(set.view()) {
         py.check_signals()?;
         let (bucket, bitmap) = row.map_err(raise)?;
-        found.push((bucket, PyBytes::new(py, &bitmap[..])));
+        found.push((bucket, bytes_object(py, &bitmap[..])?));
     }
     Ok(found)
 }

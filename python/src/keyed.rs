@@ -2,7 +2,7 @@
 
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::Refused;
-use crate::error::{invalid, raise, wrong_type};
+use crate::error::{bytes_object, invalid, raise, wrong_type};
 use crate::keyed_file::bytes_of;
 use crate::numbers::{BLOCK, Numbers, number, optional};
 use crate::sort::{delimiter, field, memory_of};
@@ -193,7 +193,7 @@ pub(crate) fn group(
 #[expect(clippy::too_many_arguments, reason = "Python's named arguments")]
 pub(crate) fn group_files(
     py: Python<'_>,
-    files: Vec<PathBuf>,
+    files: &Bound<'_, PyAny>,
     output: PathBuf,
     key: &Bound<'_, PyAny>,
     column: &Bound<'_, PyAny>,
@@ -207,11 +207,20 @@ pub(crate) fn group_files(
     let progress = Arc::new(Progress::default());
     let group = limited(Group::new().progress(Arc::clone(&progress)), mem, threads)?;
     let group = group.columns(field(key)?, field(column)?, separator).notation(notation);
-    let group = files.into_iter().fold(group, Group::file);
+    let files = each_file(files)?.map(|file| file?.extract::<PathBuf>());
+    let group = files.collect::<PyResult<Vec<_>>>()?.into_iter().fold(group, Group::file);
     watched(py, &progress, None, move || {
         let report = group.to_file(output).map_err(raise)?;
         Ok((report.sets, report.values, report.blank))
     })
+}
+
+/// The files of a list or another iterable.
+fn each_file<'py>(files: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+    if files.is_instance_of::<PyString>() || files.is_instance_of::<PyBytes>() {
+        return Err(wrong_type("files: a list of files, not one name"));
+    }
+    files.try_iter()
 }
 
 /// Sets the limits of a run.
@@ -266,7 +275,7 @@ impl KeyedPieces {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(usize, Bound<'py, PyBytes>)>> {
         let next = || self.pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
         let found = watched(py, &self.progress, None, || next().transpose().map_err(raise))?;
-        Ok(found.map(|(bucket, bytes)| (bucket, PyBytes::new(py, &bytes))))
+        found.map(|(bucket, bytes)| Ok((bucket, bytes_object(py, &bytes)?))).transpose()
     }
 }
 
@@ -295,10 +304,7 @@ pub(crate) fn keyed_union(
         }
         .map_err(raise)
     };
-    if files.is_instance_of::<PyString>() || files.is_instance_of::<PyBytes>() {
-        return Err(wrong_type("files: a list of files, not one name"));
-    }
-    let sets = files.try_iter()?.map(open).collect::<PyResult<Vec<_>>>()?;
+    let sets = each_file(files)?.map(open).collect::<PyResult<Vec<_>>>()?;
     let joined = interruptible(py, |progress| keyed::union_with(&sets, output, &progress))?;
     Ok((joined.sets, joined.values))
 }

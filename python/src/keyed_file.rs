@@ -1,6 +1,6 @@
 //! `open_sets`: many sets in one file, each under a key.
 
-use crate::error::{raise, wrong_type};
+use crate::error::{bytes_object, raise, wrong_type};
 use crate::file::SetFile;
 use crate::source::folder_of;
 use crate::work::interruptible;
@@ -108,7 +108,7 @@ impl KeyedSets {
 
     /// The keys, ascending, as bytes.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let keys = self.sets.iter().map(|about| Ok(PyBytes::new(py, about.map_err(raise)?.key)));
+        let keys = self.sets.iter().map(|about| bytes_object(py, about.map_err(raise)?.key));
         let keys = keys.collect::<PyResult<Vec<_>>>()?;
         self.sets.intact().map_err(raise)?;
         PyList::new(py, keys)

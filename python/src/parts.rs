@@ -1,6 +1,6 @@
 //! Sets in parts: what the tasks of a cluster do, each with a piece of the data.
 
-use crate::error::{check_memory, invalid, raise};
+use crate::error::{bytes_object, check_memory, invalid, raise};
 use crate::file::SetFile;
 use crate::mutable::BitSet;
 use crate::numbers::{Numbers, natural, number};
@@ -99,7 +99,7 @@ pub(crate) fn pieces<'py>(
     let source = operand(set)?;
     source.check()?;
     let found = interruptible(py, |progress| set::pieces(&source, &starts, most_bytes, &progress))?;
-    Ok(numbered(py, found))
+    numbered(py, found)
 }
 
 fn all_natural(values: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
@@ -107,8 +107,12 @@ fn all_natural(values: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
 }
 
 /// Pieces with their numbers, as objects.
-fn numbered(py: Python<'_>, pieces: Vec<(usize, Vec<u8>)>) -> Vec<(usize, Bound<'_, PyBytes>)> {
-    pieces.into_iter().map(|(number, bytes)| (number, PyBytes::new(py, &bytes))).collect()
+fn numbered(
+    py: Python<'_>,
+    pieces: Vec<(usize, Vec<u8>)>,
+) -> PyResult<Vec<(usize, Bound<'_, PyBytes>)>> {
+    let object = |(number, bytes): (usize, Vec<u8>)| Ok((number, bytes_object(py, &bytes)?));
+    pieces.into_iter().map(object).collect()
 }
 
 /// A set in pieces, as `pieces` gives them, but each with the number of its bucket: numbers that
@@ -132,7 +136,7 @@ pub(crate) fn hashed_pieces<'py>(
     check_memory((buckets as u64).saturating_mul(BUCKET_BYTES))?;
     let found =
         interruptible(py, |progress| set::hashed_pieces(&source, buckets, most_bytes, &progress))?;
-    Ok(numbered(py, found))
+    numbered(py, found)
 }
 
 /// About the bytes that a bucket takes before it has values.

@@ -1,6 +1,6 @@
 //! Maps of sets, for notebooks.
 
-use crate::error::raise;
+use crate::error::{bytes_object, raise};
 use crate::source::Source;
 use bitsort::plot::Map;
 use pyo3::prelude::*;
@@ -41,7 +41,7 @@ impl Plot {
     /// The picture as the bytes of a PNG file.
     fn png<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| self.map.to_png())?;
-        Ok(PyBytes::new(py, &bytes))
+        bytes_object(py, &bytes)
     }
 
     /// The picture as SVG.

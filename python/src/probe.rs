@@ -133,7 +133,7 @@ fn pandas<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let pandas = values.py().import("pandas")?;
     let index = match values.getattr_opt("index")? {
-        Some(index) if values.get_type().name()? == "Series" => Some(index),
+        Some(index) if values.is_instance(&pandas.getattr("Series")?)? => Some(index),
         _ => None,
     };
     if index.is_none() && !has_nulls {
@@ -144,7 +144,9 @@ fn pandas<'py>(
     if !has_nulls {
         return Ok(series);
     }
-    let nulls = values.call_method0("isna")?;
+    // By place: an index may have any labels. A table of one column has nulls in two dimensions.
+    let nulls =
+        values.py().import("numpy")?.call_method1("ravel", (values.call_method0("isna")?,))?;
     let series = series.call_method1("astype", ("boolean",))?.call_method1("mask", (nulls,))?;
     if has_index { Ok(series) } else { series.getattr("array") }
 }

@@ -2,7 +2,7 @@
 
 use crate::arrow::export_stream;
 use crate::buffer::Array;
-use crate::error::{check_memory, invalid, raise, wrong_type};
+use crate::error::{bytes_object, check_memory, invalid, raise, wrong_type};
 use crate::frozen::FrozenBitSet;
 use crate::iterate::SetIterator;
 use crate::mutable::BitSet;
@@ -762,8 +762,12 @@ impl AbstractBitSet {
     ) -> PyResult<Bound<'py, PyAny>> {
         let source = slf.get().source(slf.py())?;
         let offset = signed(offset)?.ok_or_else(|| wrong_type("an offset is an int"))?;
-        let set = source.to_set(&Arc::default())?;
-        wrapped(slf, slf.py().detach(|| set.add_offset(offset)))
+        let shifted = in_pieces(slf.py(), source.len(), |progress| {
+            let set = source.to_set(progress)?;
+            interrupted(progress)?;
+            Ok(set.add_offset(offset))
+        });
+        wrapped(slf, shifted?)
     }
 
     /// The values as an array of numpy, for `numpy.asarray` and functions such as `numpy.isin`. A
@@ -902,7 +906,7 @@ impl AbstractBitSet {
     fn serialize<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyBytes>> {
         let source = self.source(py)?;
         let bytes = in_pieces(py, source.len(), |progress| serialized(&source, format, progress))?;
-        Ok(PyBytes::new(py, &bytes))
+        bytes_object(py, &bytes)
     }
 
     /// A map of the set, which a notebook shows: values that are near each other are near each
@@ -1054,6 +1058,8 @@ fn serialized(source: &Source, format: &str, progress: &Arc<Progress>) -> PyResu
         Source::Memory(set) => Arc::clone(set),
         Source::File(_) => Arc::new(source.to_set(progress)?),
     };
+    // The bytes, and a bucket of them, while they grow.
+    check_memory(set.memory_bytes().saturating_mul(3))?;
     match format {
         "roaring" => set.to_roaring_bytes_with(progress).map_err(raise),
         "roaring32" => {

@@ -439,3 +439,41 @@ def test_a_filter_is_asked_for_nulls_of_pandas():
     ]:
         found = [None if pd.isna(answer) else bool(answer) for answer in seen.contains_many(asked)]
         assert found == answers, asked
+
+
+class Column(pd.Series):
+    """A Series with a class of its own, as other libraries have."""
+
+    @property
+    def _constructor(self):
+        return Column
+
+
+def test_answers_for_a_class_above_series_are_by_place(tmp_path):
+    ids = bs.BitSet([1, 3])
+    for index in ([7, 8, 9], [1, 0, 2], [0, 0, 0]):
+        asked = Column([1, None, 5], dtype="Int64", index=index)
+        found = ids.contains_many(asked)
+        assert list(found.index) == index and found.tolist() == [True, pd.NA, False]
+        known = bs.Bloom(10, 0.01).contains_many(asked)
+        assert list(known.index) == index and known.isna().tolist() == [False, True, False]
+    frame = pd.DataFrame({"id": pd.array([3, None], dtype="Int64")})
+    assert list(ids.contains_many(frame)) == [True, pd.NA]
+
+
+def test_objects_of_polars_are_no_addresses(tmp_path):
+    texts = pl.Series(["a", "b"], dtype=pl.Object)
+    names = bs.Bloom(10, 0.01)
+    assert names.add_many(texts) == 2 and "a" in names and "b" in names
+    assert bs.BitSet(pl.Series([3, 2**40], dtype=pl.Object)) == {3, 2**40}
+    bs.group([(texts, [1, 2])], tmp_path / "x.sets")
+    assert bs.open_sets(tmp_path / "x.sets").keys() == [b"a", b"b"]
+    with pytest.raises(TypeError, match="cast it"):
+        names.add_many(pl.DataFrame({"a": texts}))
+
+
+@pytest.mark.parametrize("values", [range(3_000_000), range(2_999_999, -1, -1)])
+def test_progress_of_what_is_in_order_comes_to_its_end(values):
+    told = []
+    bs.sort(np.array(values), progress=lambda *now: told.append(now))
+    assert told[-1][1] == told[-1][2]

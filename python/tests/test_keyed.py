@@ -172,3 +172,13 @@ def test_rows_may_have_addresses_and_ranges(tmp_path):
     assert list(bs.open(f"{out}:office")) == [10 << 24 | low for low in range(4)]
     with pytest.raises(ValueError, match="expected one of"):
         bs.group_files([rows], out, key="tag", column="ip", from_format="u32le")
+
+
+def test_files_of_rows_come_from_any_iterable(tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("tag,id\na,3\nb,5\n")
+    out = tmp_path / "out.sets"
+    for files in (iter([rows]), {str(rows)}, (rows,)):
+        assert bs.group_files(files, out, key="tag", column="id") == (2, 2, 0)
+    with pytest.raises(TypeError, match="not one name"):
+        bs.group_files(str(rows), out, key="tag", column="id")

@@ -252,6 +252,20 @@ impl IntegerSet {
         self.0.len()
     }
 
+    /// About the bytes of memory that it takes. O(containers).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::set::IntegerSet;
+    /// assert_eq!(IntegerSet::new().memory_bytes(), 0);
+    /// assert!((0..1 << 20).collect::<IntegerSet>().memory_bytes() < 200_000);
+    /// ```
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.0.bytes() as u64
+    }
+
     /// Whether there are no values. O(1).
     #[must_use]
     pub fn is_empty(&self) -> bool {

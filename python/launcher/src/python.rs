@@ -149,6 +149,7 @@ stand_ins! {
     PyObject_GetItem
     PyObject_GetIter
     PyObject_HasAttrWithError
+    PyObject_IsInstance
     PyObject_IsTrue
     PyObject_LengthHint
     PyObject_Repr

@@ -342,7 +342,7 @@ impl<T: Entry> Job<'_, T> {
         let order = self.copy(out)?;
         if order.ascends || order.descends {
             order.turn(out);
-            return Ok(());
+            return self.advance(size_of_val(out)); // as much as to sort them
         }
         let done = |count| self.advance(count * size_of::<T>()).is_ok();
         within_threads(self.threads, |shared| quicksort::sort(self.level, shared, out, &done));
