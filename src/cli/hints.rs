@@ -72,7 +72,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "bitset build makes a set of numbers in text, and of a column of a table"
         }
         Error::CannotReread { .. } => {
-            "raise --mem, allow temporary files, or give a file instead of a pipe"
+            "raise --mem, or give a file instead of a pipe; a sort without --no-spill uses temporary files, a merge needs a buffer for each input"
         }
         Error::Io { action, path, source } => return io_hint(action, path, source),
         _ => return None,

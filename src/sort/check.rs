@@ -54,15 +54,6 @@ pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
     disorder(&sort, &input, sort.selection.distinct)
 }
 
-/// The error for an input that would have to be read a second time.
-fn read_once(sort: &Sort, name: &str) -> Error {
-    let others = sort.inputs.len() - 1;
-    let reasons = format!(
-        "{name} does not fit in the memory limit beside {others} other inputs, and cannot be read twice"
-    );
-    Error::NoPlan { reasons }
-}
-
 /// Refuses inputs that are not sorted, when a merge does not read them side by side.
 pub(super) fn check_each(sort: &Sort) -> Result<()> {
     for input in &sort.inputs {
@@ -71,12 +62,14 @@ pub(super) fn check_each(sort: &Sort) -> Result<()> {
             // Opening a missing input fails later, with its own error.
             Input::Path(path) if !path.exists() => continue,
             Input::Path(path) | Input::Split(path, _) => {
-                return Err(read_once(sort, &path.display().to_string()));
+                return Err(Error::CannotReread { input: path.display().to_string() });
             }
-            Input::Stdin => return Err(read_once(sort, "-")),
+            Input::Stdin => return Err(Error::CannotReread { input: "-".into() }),
             Input::Set(_) => continue, // a set is always in order
-            Input::Values(_) => return Err(read_once(sort, "values")),
-            Input::Reader(name, _) | Input::Stream(name, _) => return Err(read_once(sort, name)),
+            Input::Values(_) => return Err(Error::CannotReread { input: "values".into() }),
+            Input::Reader(name, _) | Input::Stream(name, _) => {
+                return Err(Error::CannotReread { input: name.clone() });
+            }
         };
         for opened in open_all(vec![Input::Path(path.clone())], sort.open_options(1))? {
             if let Some(Disorder { input, line, previous, value }) = disorder(sort, &opened, false)?

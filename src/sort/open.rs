@@ -7,7 +7,7 @@ use crate::io::compression::{self, HEAD_BYTES};
 use crate::io::page;
 use crate::io::read::{is_stdin, open_file};
 use crate::io::write::Telling;
-use crate::set::file::{SetFile, SetKind, Spool};
+use crate::set::file::{SetFile, SetKind, Spool, has_no_controls};
 use std::io::{self, Cursor, Read, Seek};
 use std::path::Path;
 
@@ -111,10 +111,12 @@ fn look(path: &Path, sort: Sort) -> Result<Found> {
     let head = head_of(&mut file).map_err(failed())?;
     let name = path.display().to_string();
     let packed = sort.open_options(1).compression(&name, &head);
-    if let (None, true) = (packed, SetKind::may_begin(&head)) {
+    let is_stdin = is_stdin(path);
+    // A file was looked at before, and is no set that is whole.
+    let is_text = regular && !is_stdin && has_no_controls(&head);
+    if packed.is_none() && !is_text && SetKind::may_begin(&head) {
         return copy(Cursor::new(head).chain(file), path, spool);
     }
-    let is_stdin = is_stdin(path);
     let room = sort.budget().unpacking();
     let Some(format) = packed else {
         return Ok(Found::Numbers(match (regular, is_stdin) {

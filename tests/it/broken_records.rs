@@ -179,3 +179,15 @@ fn a_record_of_more_than_one_mib_is_rejected_alike_whatever_the_memory() {
         assert_eq!(work.set(&filter, "").quiet().len(), 1_600_000, "{memory}");
     }
 }
+
+#[test]
+fn the_header_of_a_small_file_may_have_one_mib() {
+    let work = Workspace::new();
+    for bytes in [30_000, 300_000, 1_000_000] {
+        let header = format!("\"{}\n\",id,c\n", "a".repeat(bytes));
+        let text = header + "x,5,y\n";
+        work.write("h.csv", &text);
+        assert_eq!(work.run("h.csv --column id").quiet(), "5\n", "{bytes}");
+        assert_eq!(work.run_with("--column id", text.as_bytes()).quiet(), "5\n", "{bytes}");
+    }
+}

@@ -5,8 +5,8 @@ use arrow_array::builder::StringViewBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type as Int32Arrow, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Int8Array, Int64Array, RecordBatch, StringArray, StructArray,
-    UInt32Array,
+    Array, ArrayRef, BinaryArray, DictionaryArray, Int8Array, Int64Array, RecordBatch, StringArray,
+    StructArray, UInt32Array,
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::reader::FileReader;
@@ -580,14 +580,21 @@ fn bitmaps_of_spark_are_written_recognized_and_read() {
     // The order of the columns does not matter, nor do others.
     let numbers = Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef;
     let texts = Arc::new(StringArray::from(vec!["x", "y"])) as ArrayRef;
-    let columns = [("day", texts.clone()), ("bitmap", texts), ("bucket", numbers)];
-    for columns in [&columns[1..], &columns] {
+    let bitmaps = Arc::new(BinaryArray::from(vec![&b"\xFF"[..], b"\x01"])) as ArrayRef;
+    let columns = [("day", texts.clone()), ("bitmap", bitmaps), ("bucket", numbers.clone())];
+    for (columns, told) in [
+        (&columns[1..], "its rows are bitmaps of Spark"),
+        (&columns, "its rows may be bitmaps of Spark"),
+    ] {
         arrow(&work.file("turned"), &RecordBatch::try_from_iter(columns.to_vec()).unwrap());
         for command in ["cat turned", "count turned", "build turned"] {
-            work.set(command, "").refused("its rows are bitmaps of Spark");
+            work.set(command, "").refused(told);
         }
         assert_eq!(work.run("turned --column bucket").quiet(), "1\n2\n");
     }
+    let columns = [("bitmap", texts), ("bucket", numbers)];
+    arrow(&work.file("texts"), &RecordBatch::try_from_iter(columns).unwrap());
+    assert_eq!(work.run("texts").quiet(), "1\n2\n");
     // A bit that stands for a number below 0: bucket 0, position 1.
     let schema = "message rows { REQUIRED INT64 b; OPTIONAL BYTE_ARRAY m; }";
     let file = File::create(work.file("negative")).unwrap();

@@ -35,8 +35,7 @@ impl Purpose {
         let is_own = refuses_own && page::may_begin(head);
         let format = match self {
             Self::Values => None,
-            Self::Text => TableFormat::of_content(head),
-            Self::Bytes => TableFormat::of_binary(head),
+            Self::Text | Self::Bytes => TableFormat::of_binary(head),
         };
         let what = match format {
             _ if is_own => {

@@ -59,7 +59,7 @@ impl Look {
     fn check(&self, head: &[u8], why: &str) -> io::Result<()> {
         let checked = self.purpose.check_head(&self.name, head, self.is_binary, self.leaves_out);
         checked.map_err(io::Error::other)?;
-        match TableFormat::of_content(head) {
+        match TableFormat::of_binary(head) {
             Some(format) if self.purpose == Purpose::Values && !self.is_binary => {
                 let has_reader = cfg!(feature = "columnar");
                 let why = if has_reader {

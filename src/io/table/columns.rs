@@ -47,6 +47,9 @@ pub(super) const BUCKET: &str = "bucket";
 /// See [`BUCKET`].
 pub(super) const BITMAP: &str = "bitmap";
 
+/// Types of bytes that are no text, in Parquet and in Arrow.
+const BYTES: [&str; 4] = ["BYTE_ARRAY", "Binary", "LargeBinary", "BinaryView"];
+
 /// What a column of numbers holds.
 const NUMBERS: &str = "integers or text";
 /// What a column of keys holds.
@@ -61,12 +64,18 @@ pub(super) fn choose(
     wanted: Option<&Column>,
     kind: &str,
 ) -> Result<usize, Refused> {
-    let has = |name: &str, is_number: bool| {
-        candidates.iter().any(|found| found.name == name && found.other.is_none() == is_number)
+    let is_bitmap = |found: &Candidate| {
+        found.name == BITMAP && found.other.as_ref().is_some_and(|kind| BYTES.contains(&&**kind))
     };
-    if wanted.is_none() && has(BUCKET, true) && has(BITMAP, false) {
+    let mut integers = candidates.iter().filter(|found| found.other.is_none());
+    let only = integers.next().filter(|_| integers.next().is_none());
+    let has_bucket = only.is_some_and(|found| found.name == BUCKET);
+    if wanted.is_none() && has_bucket && candidates.iter().any(is_bitmap) {
         // The numbers of the buckets are not the values of the set.
-        let what = "its rows are bitmaps of Spark, and no column is named: convert it to a set";
+        let what = match candidates.len() {
+            2 => "its rows are bitmaps of Spark, and no column is named: convert it to a set",
+            _ => "its rows may be bitmaps of Spark, and no column is named",
+        };
         return Err(Refused::Column(what.to_owned()));
     }
     let index = choose_any(candidates, wanted)?;

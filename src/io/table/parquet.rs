@@ -207,7 +207,7 @@ fn chunk_of(
     let group = metadata.row_groups().get(piece);
     let chunk = group.and_then(|group| group.columns().get(column));
     let chunk = chunk.ok_or_else(|| invalid("a row group lacks the column"))?;
-    if chunk.file_path().is_some() {
+    if chunk.file_path().is_some_and(|path| !path.is_empty()) {
         return Err(unsupported("its rows are in other files: name these"));
     }
     let offsets = [Some(chunk.data_page_offset()), chunk.dictionary_page_offset()];

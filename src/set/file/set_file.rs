@@ -582,27 +582,26 @@ impl SetFile {
 const OTHER_ENDS: &str = "smallest or largest value are not those of the set";
 /// The message for bytes that are no set.
 pub(crate) const NO_SET: &str = "neither a .bits file nor a portable roaring bitmap";
-/// Bytes of a file that tell whether it may be a set.
-const HEAD_BYTES: usize = 16;
+/// The key of the first container of a bitmap lies before: behind the cookie, and a bit for each
+/// container that says whether it has runs.
+const KEYS_END: usize = 1 << 14;
 /// Representation that no header has.
 const NO_HEADER: &str = "the file has no parts";
 
-/// Whether these bytes may begin a text: characters in UTF-8, of which the last may be cut, without
-/// control characters.
-fn looks_like_text(head: &[u8]) -> bool {
-    let is_utf8 =
-        std::str::from_utf8(head).map_or_else(|error| error.error_len().is_none(), |_| true);
-    is_utf8 && head.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
+/// Whether these bytes may be of a text: they have no control characters but white space.
+pub(crate) fn has_no_controls(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
 }
 
 impl SetKind {
     /// Whether a file that begins with `head` may be a set. No text file may be.
     pub(crate) fn may_begin(head: &[u8]) -> bool {
+        let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
         let cookie = |bytes: &[u8]| {
             let cookie = bytes.first_chunk().map(|&cookie| u32::from_le_bytes(cookie));
             cookie.is_some_and(|cookie| {
                 cookie == NO_RUNS_COOKIE
-                    || cookie & 0xFFFF == u32::from(RUNS_COOKIE) && !looks_like_text(head)
+                    || cookie & 0xFFFF == u32::from(RUNS_COOKIE) && !head.iter().all(is_text)
             })
         };
         let is_empty = head == [0; 8];
@@ -619,17 +618,17 @@ impl SetKind {
         if bytes.starts_with(&keyed::MAGIC) {
             return Some(Self::Keyed);
         }
-        // The cookie of a bitmap with runs is text, too. Only bytes that are a bitmap to their end
-        // are one then.
-        let is_text = looks_like_text(&bytes[..bytes.len().min(HEAD_BYTES)]);
-        let may_be_roaring =
-            RoaringView::new(bytes).is_ok() && (!is_text || RoaringView::whole(bytes).is_ok());
+        // The cookie of a bitmap with runs is text, too. Which containers have runs may look like
+        // text as well, but the keys of the containers behind do not.
+        if has_no_controls(&bytes[..bytes.len().min(KEYS_END)]) {
+            return None;
+        }
         // A number of buckets, the key of the first one, and the cookie of its bitmap.
         let may_be_treemap = bytes.split_first_chunk().is_some_and(|(&count, rest)| {
             let is_empty = u64::from_le_bytes(count) == 0 && rest.is_empty();
             is_empty || rest.get(4..).is_some_and(|bitmap| RoaringView::new(bitmap).is_ok())
-        }) && (!is_text || check_buckets(bytes).is_ok());
-        match (may_be_roaring, may_be_treemap) {
+        });
+        match (RoaringView::new(bytes).is_ok(), may_be_treemap) {
             (false, false) => None,
             (false, true) => Some(Self::Treemap),
             // Some numbers of buckets are cookies of a bitmap of 32 bits, too.

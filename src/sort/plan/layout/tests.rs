@@ -72,7 +72,7 @@ fn a_folder_that_cannot_be_asked_is_told_where_its_room_is_needed() {
     assert!(refused.contains("cannot look for room in /x: no"), "{refused}");
 }
 
-/// There may be any number of copies, and only a bitmap has room for all.
+/// There may be any number of copies, and only a bitmap has room for all that lie in the window.
 #[test]
 fn a_pipe_whose_copies_are_dropped_gets_a_bitmap_if_it_may_not_spill() {
     let window = Window { base: 0, last: u64::from(u32::MAX) };
