@@ -286,8 +286,8 @@ fn add_numbers(sort: Sort, numbers: Numbers) -> PyResult<(Sort, Refusal)> {
 /// `source` is a file, a list of files, or an array of numpy or Arrow, a set, a range, an
 /// iterable of integers. With an output file, a `Report` tells about the run; without one, a
 /// new array comes back: of numpy or Arrow for such a source, with its type; for pandas a Series
-/// of the type that numpy has; else a list, or for files an `Array`. With `count` for such a source, two come back: each value once, and
-/// how often it occurs. An array takes no memory but the new one and a quarter of it, unless
+/// of the type that numpy has; else a list, or for files an `Array`. With `count` for such a
+/// source, two come back: each value once, and how often it occurs. An array takes no memory but the new one and a quarter of it, unless
 /// `mem` or an option for files sends it through the sort of files.
 ///
 /// The name of the output says its format unless `format` does: `.bits` and `.roaring` are

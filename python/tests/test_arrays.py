@@ -449,7 +449,7 @@ class Column(pd.Series):
         return Column
 
 
-def test_answers_for_a_class_above_series_are_by_place(tmp_path):
+def test_answers_for_a_subclass_of_series_are_by_place():
     ids = bs.BitSet([1, 3])
     for index in ([7, 8, 9], [1, 0, 2], [0, 0, 0]):
         asked = Column([1, None, 5], dtype="Int64", index=index)
