@@ -68,10 +68,11 @@ impl FilterKind {
     fn of_bytes(bytes: &[u8]) -> Result<Self, Damage> {
         Ok(if is_bloom_file(bytes) {
             Self::Bloom
+        } else if guava::is_guava_file(bytes, bytes.len() as u64) {
+            // Asked before DCSO's, whose mark it has: that says nothing of the length of its file.
+            Self::Guava
         } else if dcso::is_dcso_file(bytes) {
             Self::Dcso
-        } else if guava::is_guava_file(bytes, bytes.len() as u64) {
-            Self::Guava
         } else if spark::is_spark_file(bytes) {
             Self::Spark
         } else if bytes.starts_with(&dcso::GZIP_MAGIC) {

@@ -485,3 +485,19 @@ fn a_file_is_replaced_by_one_of_its_kind_or_not_at_all() {
     assert!(matches!(file.replace(&path), Err(Error::Usage { .. })));
     assert_eq!(fs::read(&path).unwrap(), b"before");
 }
+
+/// The mark of DCSO's files is the number of a hash function in Guava's.
+#[test]
+fn files_of_guava_are_not_taken_for_others() {
+    for keys in [40, 50, 60, 70, 100, 120] {
+        for key in 0..if cfg!(miri) { 2 } else { 300_u64 } {
+            let mut filter = guava::filter(keys, 0.03, guava::Options::default()).unwrap();
+            filter.insert(&key.to_string());
+            let mut bytes = Vec::new();
+            guava::write_to(&filter, &mut bytes).unwrap();
+            let read = FilterFile::from_bytes(&bytes).unwrap();
+            assert_eq!(read.kind(), FilterKind::Guava, "{keys} {key}");
+            assert!(read.filter.contains(&key.to_string()));
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::finish::emit::Written;
 use super::finish::loaded::Loaded;
-use super::load::entries::{Pool, reserve};
+use super::load::entries::{Pool, Shared, reserve};
 use super::load::scatter::{Outside, Relief, Scatter, Segments};
 use super::load::spill::SpillFiles;
 use super::partitioning::Entry;
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::io::read::{Invalid, Ledger, Tally, scan};
 use crate::kernel::in_usize;
 use crate::progress::Phase;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Counts and times of one pass.
@@ -63,6 +63,12 @@ fn run<E: Entry>(
     let started = Instant::now();
     context.scan.progress.enter(Phase::Load, context.input_bytes);
     let pool_words = pool_pages.words_mut();
+    // A thread may get more time than others, and more values. Where nothing else would take what does
+    // not fit in its share, half of the pool belongs to all of them.
+    let is_shared = !layout.overflows || !may_spill && layout.bitmap_bytes == 0;
+    let shared = if is_shared { pool_words.len() / 2 } else { 0 };
+    let (shared, pool_words) = pool_words.split_at_mut(shared);
+    let shared: Shared<'_> = Arc::new(Mutex::new(shared.chunks_exact_mut(layout.chunk_words)));
     let share = (pool_words.len() / layout.threads).max(1);
     let io_bytes = (layout.block_bytes / 2).clamp(1 << 12, 1 << 20);
     let scatters: Vec<Scatter<'_, '_, '_, E>> = pool_words
@@ -70,8 +76,8 @@ fn run<E: Entry>(
         .take(layout.threads)
         .enumerate()
         .map(|(thread, memory)| {
-            let percent = if layout.overflows { 100 * (thread + 1) / layout.threads } else { 100 };
-            let pool = Pool::new(memory, layout.chunk_words, percent);
+            let percent = if is_shared { 100 } else { 100 * (thread + 1) / layout.threads };
+            let pool = Pool::new(memory, Arc::clone(&shared), layout.chunk_words, percent);
             Scatter::new(partitioning, outside, &relief, pool, layout.stage_bytes, io_bytes)
         })
         .collect();

@@ -17,6 +17,7 @@ use super::report::Report;
 use crate::error::{Error, Result};
 use crate::io::read::{BlockFormat, Opened, Sample, Tally, open_all, sample};
 use crate::kernel::sys::peak_resident_bytes;
+use crate::size::ByteSize;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -39,7 +40,7 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let mut block_format = sort.block_format(block_bytes);
     let mut sample = sample(&opened, &sort.scan_options(&block_format), AHEAD_BYTES)?;
     let is_few = sample.complete && sample.values.len() < FEW && sort.keys.is_none();
-    let threads =
+    let mut threads =
         if is_few && sort.tuning == Tuning::default() { 1 } else { sort.threads_for(&opened) };
     if let Some(keys) = &block_format.keys {
         sample.values = keys.numbers.settle();
@@ -50,16 +51,20 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let folders: &[PathBuf] = if sort.no_spill { &[] } else { &sort.folders };
     let facts = facts::facts(&sample, sort.from, folders);
     let has_records = block_format.column.is_some() && opened.iter().any(Opened::has_records);
+    let keeps_rejects = matches!(sort.invalid, InvalidLines::Reject(_));
+    let (memory_bytes, beside) = (sort.limit_bytes(), beside(sort, &opened, threads));
     if has_records && sort.tuning.block_bytes.is_none() {
         sort.tuning.block_bytes = Some(RECORD_BLOCK_BYTES); // a record must fit in a block
+        let left = ByteSize::from_bytes(memory_bytes.saturating_sub(beside.total()));
+        threads = Budget::of(left).record_threads(threads, keeps_rejects);
     }
     let wishes = Wishes {
-        memory_bytes: sort.limit_bytes(),
-        beside: beside(sort, &opened, threads),
+        memory_bytes,
+        beside,
         threads,
         strategy: sort.strategy,
         ignores_copies: sort.selection.ignores_copies(),
-        keeps_rejects: matches!(sort.invalid, InvalidLines::Reject(_)),
+        keeps_rejects,
         tuning: sort.tuning.clone(),
     };
     block_format.block_bytes = 0; // the plan decides it

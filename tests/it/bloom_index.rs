@@ -98,6 +98,29 @@ fn what_was_appended_is_asked_for_and_taken_in() {
 }
 
 #[test]
+fn a_damaged_index_does_not_become_a_sound_one() {
+    let work = Workspace::new();
+    let rows = (100_000..400_000).fold(String::new(), |rows, row| rows + &format!("{row}\n"));
+    work.write("rows", &rows);
+    work.set("bloom index build rows --block 4K --rate 1e-9", "").quiet();
+    let mut index = fs::read(work.file("rows.bix")).unwrap();
+    assert!(index.len() > 1 << 20, "a smaller one is compared whenever it is opened");
+    index[300_000] ^= 1;
+    work.write("rows.bix", &index);
+    work.write("rows", rows + "400000\n");
+    work.set("bloom index build rows --append", "").refused("checksum");
+    assert!(fs::read(work.file("rows.bix")).unwrap() == index);
+}
+
+#[test]
+fn a_key_to_look_up_may_begin_with_a_minus() {
+    let work = Workspace::new();
+    work.write("rows", "-5\n7\n");
+    work.set("bloom index build rows", "").quiet();
+    assert_eq!(work.set("bloom index get rows -5", "").quiet(), "-5\n");
+}
+
+#[test]
 fn a_change_anywhere_is_noticed_by_the_time_of_writing() {
     let work = Workspace::new();
     let rows: String =

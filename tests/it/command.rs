@@ -218,6 +218,19 @@ fn a_closed_pipe_ends_quietly() {
 }
 
 #[test]
+fn rows_with_rejects_are_sorted_by_as_many_threads_as_the_memory_has_room_for() {
+    let work = Workspace::new();
+    let rows = (0..20_000).fold(String::from("a,x\n"), |rows, row| rows + &format!("a,{row}\n"));
+    let sorted = (0..20_000).fold(String::new(), |text, row| text + &format!("{row}\n"));
+    work.write("rows", rows);
+    for threads in [2, 8, 256] {
+        let ran = work.run(&format!("--column 2 --mem 64M --threads {threads} --rejects out rows"));
+        assert!(ran.code == Some(0) && ran.out == sorted, "{threads}: {}", ran.err);
+        assert_eq!(work.read("out").lines().count(), 1);
+    }
+}
+
+#[test]
 fn of_a_small_file_every_line_is_in_the_sample() {
     let work = Workspace::new();
     let text = (100_000..120_000).fold(String::new(), |text, value| text + &format!("{value}\n"));

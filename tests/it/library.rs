@@ -130,6 +130,22 @@ fn what_has_a_name_is_parsed_from_it() {
     assert!(told.starts_with("Sort { inputs: 1,"), "{told}");
 }
 
+/// Threads get as many blocks as they have time for.
+#[test]
+fn values_that_fit_need_no_temporary_files_whichever_thread_gets_them() {
+    let values: Vec<u64> =
+        (0..1_500_000_u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
+    let mut expected = values.clone();
+    expected.sort_unstable();
+    let memory = ByteSize::from_mib(64);
+    for threads in [1, 4, 8] {
+        let sort = Sort::new().memory(memory).threads(threads).no_spill(true);
+        let sorted: Result<Vec<u64>, _> =
+            sort.values(values.clone()).into_values().unwrap().collect();
+        assert!(sorted.unwrap() == expected, "{threads}");
+    }
+}
+
 #[test]
 fn a_stream_that_does_not_fit_without_temporary_files_is_refused() {
     let tuning = Tuning { pool_bytes: Some(1 << 16), ..Tuning::default() };

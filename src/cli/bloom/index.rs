@@ -96,6 +96,7 @@ pub(super) struct GetArgs {
     data: PathBuf,
 
     /// Keys; none means those on standard input, one a line
+    #[arg(allow_negative_numbers = true)]
     keys: Vec<OsString>,
 
     /// Its index, if it is not DATA.bix

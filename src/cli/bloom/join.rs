@@ -8,6 +8,7 @@ use crate::cli::bitset::Source;
 use crate::cli::exit::say;
 use crate::cli::names;
 use crate::error::{Error, Result};
+use crate::io::write::{is_same_file, lock};
 use std::path::Path;
 
 /// Writes a filter of the keys of any of the filters.
@@ -29,6 +30,9 @@ fn join(
     let Some((first, others)) = args.filters.split_first() else { return Ok(()) };
     let _bar = source.bar(true);
     check_is_file(first)?;
+    // A change of the filter that is replaced comes before or behind this one.
+    let is_input = args.filters.iter().any(|path| is_same_file(path, &args.output));
+    let _lock = if is_input { Some(lock(&args.output)?) } else { None };
     let mut joined = FilterFile::load(first)?;
     for path in others {
         source.check()?;

@@ -139,6 +139,8 @@ impl Builder {
         if old.appended_bytes() == 0 {
             return Ok(old.stat());
         }
+        // Damage would get checksums that are right.
+        old.index().verify_with(&self.progress)?;
         let header = old.index().header();
         let recipe = Recipe {
             rule: header.rule.clone(),
@@ -203,6 +205,7 @@ impl Builder {
             self.progress.read((at - begin) as u64);
         }
         data.check_length()?; // bytes behind a new end, in its page, read as 0 without a fault
+        data.check_unchanged()?;
         writer.finish(recipe, bytes.len() as u64).map_err(Error::io("write", index))
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Data {
     path: PathBuf,
     file: File,
     bytes: Map,
+    /// The time at which it had been written last when it was opened.
+    opened: SystemTime,
 }
 
 impl Data {
@@ -24,13 +26,16 @@ impl Data {
             return Err(Error::usage(format!("{} {what}", path.display())));
         }
         let file = File::open(path).map_err(Error::io("open", path))?;
+        let metadata = file.metadata();
+        let opened =
+            metadata.and_then(|found| found.modified()).map_err(Error::io("read", path))?;
         let bytes = map_file(&file).map_err(Error::io("map", path))?;
         refuse_others(&path.display().to_string(), &bytes)?;
         if Compression::of_content(&bytes).is_some() {
             let what = "is compressed: its lines cannot be read one by one";
             return Err(Error::usage(format!("{} {what}", path.display())));
         }
-        Ok(Self { path: path.into(), file, bytes })
+        Ok(Self { path: path.into(), file, bytes, opened })
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -45,6 +50,16 @@ impl Data {
     pub(super) fn modified(&self) -> Result<SystemTime> {
         let metadata = self.file.metadata();
         metadata.and_then(|found| found.modified()).map_err(Error::io("read", &self.path))
+    }
+
+    /// Fails if somebody wrote to the file since it was opened, unless rows were appended to it.
+    pub(super) fn check_unchanged(&self) -> Result<()> {
+        let metadata = self.file.metadata().map_err(Error::io("read", &self.path))?;
+        let is_longer = metadata.len() > self.bytes.len() as u64;
+        if is_longer || self.modified()? == self.opened {
+            return Ok(());
+        }
+        Err(Error::InputRewritten { input: self.path.display().to_string() })
     }
 
     /// Fails if somebody has cut the file. Called before its lost bytes are read, because the

@@ -8,6 +8,7 @@ use crate::kernel::{cache, in_usize, prefetch};
 use crate::set::bitmap::Word;
 use crate::sort::partitioning::Entry;
 use std::slice::ChunksExactMut;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Zeroed memory of whole words.
 pub(in crate::sort) fn reserve(bytes: u64) -> Result<Pages> {
@@ -18,12 +19,17 @@ pub(in crate::sort) fn reserve(bytes: u64) -> Result<Pages> {
 /// A chunk of entries.
 pub(in crate::sort) type Chunk<'p> = &'p mut [u64];
 
+/// Chunks that the pools of all threads share.
+pub(in crate::sort) type Shared<'p> = Arc<Mutex<ChunksExactMut<'p, u64>>>;
+
 /// Hands out chunks and takes them back.
 #[derive(Debug)]
 pub(in crate::sort) struct Pool<'p> {
     /// Chunks that were never used. The system may not have given pages to them yet.
     fresh: ChunksExactMut<'p, u64>,
     freed: Vec<Chunk<'p>>,
+    /// Fresh chunks for whoever has used up its own ones.
+    shared: Shared<'p>,
     /// Number of fresh chunks that are held back until the pool runs out for the first time.
     reserve: usize,
 }
@@ -31,10 +37,15 @@ pub(in crate::sort) struct Pool<'p> {
 impl<'p> Pool<'p> {
     /// Cuts `memory` into chunks. It holds back all but `percent` of them until the pool runs out
     /// once: threads that run out at different times keep the disk busy.
-    pub(in crate::sort) fn new(memory: &'p mut [u64], chunk_words: usize, percent: usize) -> Self {
+    pub(in crate::sort) fn new(
+        memory: &'p mut [u64],
+        shared: Shared<'p>,
+        chunk_words: usize,
+        percent: usize,
+    ) -> Self {
         let fresh = memory.chunks_exact_mut(chunk_words);
         let reserve = fresh.len() * (100 - percent.min(100)) / 100;
-        Self { fresh, freed: Vec::new(), reserve }
+        Self { fresh, freed: Vec::new(), shared, reserve }
     }
 
     pub(in crate::sort) fn take(&mut self) -> Option<Chunk<'p>> {
@@ -43,6 +54,9 @@ impl<'p> Pool<'p> {
         }
         if self.fresh.len() > self.reserve {
             return self.fresh.next();
+        }
+        if let Some(chunk) = self.shared.lock().unwrap_or_else(PoisonError::into_inner).next() {
+            return Some(chunk);
         }
         self.reserve = 0;
         None

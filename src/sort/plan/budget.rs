@@ -62,6 +62,10 @@ pub(in crate::sort) const AHEAD_BYTES: usize = 2 << 20;
 /// Bytes of a block of delimited text: a record fits in it.
 pub(in crate::sort) const RECORD_BLOCK_BYTES: usize =
     BlockFormat::block_of_records(MAX_RECORD_BYTES);
+/// Memory for notes of malformed lines, in multiples of the block. The worst block has a
+/// malformed line in every second byte; a note takes five bytes, and twice that while its vector
+/// grows.
+pub(in crate::sort) const REJECTS_PER_BLOCK: usize = 5;
 /// Bytes of the only block of a check.
 pub(in crate::sort) const CHECK_BLOCK_BYTES: usize = 256 << 10;
 /// The program itself, its stacks and small buffers, in a command that is no sort.
@@ -184,6 +188,14 @@ impl Budget {
     /// read one after the other.
     pub(in crate::sort) fn unpacking(self) -> u64 {
         self.bytes / 4
+    }
+
+    /// How many of `most` threads may read delimited text, in blocks that a record fits in; at least
+    /// one. As much again is for the values.
+    pub(in crate::sort) fn record_threads(self, most: usize, keeps_rejects: bool) -> usize {
+        let rejects = if keeps_rejects { REJECTS_PER_BLOCK } else { 0 };
+        let block_bytes = (RECORD_BLOCK_BYTES * (1 + rejects)) as u64;
+        most.min(in_usize(self.bytes / (2 * block_bytes))).max(1)
     }
 
     /// How many of `most` threads may read tables at the same time, so many columns each; at least

@@ -4,7 +4,7 @@
 //! the partitions are finished in order. They differ in what happens to
 //! partitions that outgrow the memory, and in how often the input is read.
 
-use super::budget::{BASE_BYTES, Beside};
+use super::budget::{BASE_BYTES, Beside, REJECTS_PER_BLOCK};
 use super::facts::Facts;
 use super::strategy::Strategy;
 use super::tuning::Tuning;
@@ -85,10 +85,6 @@ pub(in crate::sort) struct Choice {
 
 /// Memory of a thread: its stack, its write buffer for temporary files, and small vectors.
 const THREAD_BYTES: u64 = 1 << 20;
-/// Memory for notes of malformed lines, in multiples of the block. The worst block has a
-/// malformed line in every second byte; a note takes five bytes, and twice that while its vector
-/// grows.
-const REJECTS_PER_BLOCK: usize = 5;
 /// Partitions with fewer values are not worth cutting.
 const MIN_CUT: u64 = 1 << 20;
 /// A partition should about fit in a second-level cache.
