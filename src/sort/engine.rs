@@ -63,8 +63,8 @@ fn run<E: Entry>(
     let started = Instant::now();
     context.scan.progress.enter(Phase::Load, context.input_bytes);
     let pool_words = pool_pages.words_mut();
-    // A thread may get more time than others, and more values. Where nothing else would take what does
-    // not fit in its share, half of the pool belongs to all of them.
+    // A thread may get more time than others, and so more values. If all values should fit, or nothing
+    // takes those that do not, half of the pool belongs to all threads.
     let is_shared = !layout.overflows || !may_spill && layout.bitmap_bytes == 0;
     let shared = if is_shared { pool_words.len() / 2 } else { 0 };
     let (shared, pool_words) = pool_words.split_at_mut(shared);
