@@ -116,14 +116,14 @@ impl Opener {
 
 /// Opens all inputs, as an [`Opener`] does.
 pub(crate) fn open_all(inputs: Vec<Input>, options: OpenOptions<'_>) -> Result<Vec<Opened>> {
-    let (mut opener, mut held_bytes, mut decoded_bytes) = (Opener::default(), 0_u64, 0_u64);
+    let (mut opener, mut held_bytes, mut metadata_bytes) = (Opener::default(), 0_u64, 0_u64);
     let open = |input| {
         let found = opener.open(input, options)?;
         if let Content::Table(table) = &found.content {
             held_bytes = held_bytes.saturating_add(table.held_bytes());
-            decoded_bytes = decoded_bytes.max(table.decoded_bytes());
-            let decoded_bytes = decoded_bytes.saturating_mul(options.threads as u64);
-            let taken_bytes = held_bytes.saturating_add(decoded_bytes);
+            metadata_bytes = metadata_bytes.max(table.metadata_bytes());
+            let copies_bytes = metadata_bytes.saturating_mul(options.threads as u64);
+            let taken_bytes = held_bytes.saturating_add(copies_bytes);
             let limit_bytes = options.table_bytes;
             if taken_bytes > limit_bytes {
                 let what = "the outline of all tables up to this one";
@@ -324,6 +324,7 @@ impl Opened {
         }
     }
 
+    /// Whether it is a table, of which a thread reads a piece at a time.
     pub(crate) fn is_table(&self) -> bool {
         matches!(self.content, Content::Table(_))
     }

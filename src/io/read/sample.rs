@@ -117,14 +117,11 @@ impl Sample {
     ) -> Result<()> {
         let len = file.len - file.begin;
         self.input_bytes += len;
-        let mut step = (len / pieces).max(PIECE_BYTES).next_multiple_of(8);
-        let mut piece_bytes = PIECE_BYTES;
-        if step > PIECE_BYTES {
-            self.complete = false;
-        } else {
-            // Neighbouring pieces would lack the lines that are cut between them.
-            (step, piece_bytes) = (len, len);
-        }
+        let step = (len / pieces).max(PIECE_BYTES).next_multiple_of(8);
+        let is_whole = step <= PIECE_BYTES;
+        self.complete &= is_whole;
+        // Neighbouring pieces would lack the lines that are cut between them.
+        let (step, piece_bytes) = if is_whole { (len, len) } else { (step, PIECE_BYTES) };
         let mut block_format = options.block_format.clone();
         let mut at = 0;
         while at < len && self.values.len() < MAX_VALUES {

@@ -303,6 +303,16 @@ impl Outline {
     }
 }
 
+/// The columns of a schema, each with its type if that is none of the wanted ones.
+fn candidates(schema: &Schema, is_right: impl Fn(&DataType) -> bool) -> Vec<Candidate> {
+    let candidate = |field: &Arc<Field>| {
+        let kind = field.data_type();
+        let other = (!is_right(kind)).then(|| kind.to_string());
+        Candidate { name: field.name().clone(), other, is_text: is_text(kind) }
+    };
+    schema.fields().iter().map(candidate).collect()
+}
+
 impl ArrowTable {
     pub(super) fn file(&self) -> &std::fs::File {
         &self.bytes.file
@@ -315,28 +325,18 @@ impl ArrowTable {
         let TableOptions { column: wanted, keys, .. } = options;
         let outline = caught(|| Outline::of(&bytes))?;
         let Outline { schema, version, encodings, batches, dictionaries, changes, rows } = outline;
-        let candidates = |is_right: &dyn Fn(&DataType) -> bool| -> Vec<_> {
-            let candidate = |field: &Arc<Field>| {
-                let kind = field.data_type();
-                let other = (!is_right(kind)).then(|| kind.to_string());
-                Candidate { name: field.name().clone(), other, is_text: is_text(kind) }
-            };
-            schema.fields().iter().map(candidate).collect()
-        };
         // Integers that are values of a dictionary may be codes of names: prefer plain ones.
         let has_plain = schema.fields().iter().any(|field| field.data_type().is_integer());
         let takes_encoded = wanted.is_some() || !has_plain;
         let is_id =
             |kind: &DataType| kind.is_integer() || takes_encoded && is_encoded_integer(kind);
-        let (column, is_text) = choose_numbers(&candidates(&is_id), wanted)?;
-        let keys = keys.map(|wanted| {
-            choose(&candidates(&|kind| kind.is_integer() || is_key(kind)), Some(wanted), KEYS)
-        });
-        let keys = keys.transpose()?;
+        let (column, is_text) = choose_numbers(&candidates(&schema, is_id), wanted)?;
+        let may_be_keys = |kind: &DataType| kind.is_integer() || is_key(kind);
+        let choose_keys = |wanted| choose(&candidates(&schema, may_be_keys), Some(wanted), KEYS);
+        let keys = keys.map(choose_keys).transpose()?;
         let is_encoded =
             |column: &usize| matches!(schema.field(*column).data_type(), DataType::Dictionary(..));
-        let encoded = [Some(column), keys].into_iter().flatten().filter(is_encoded).count();
-        if encoded > 0 && changes {
+        if changes && [Some(column), keys].iter().flatten().any(is_encoded) {
             let what = "the dictionary of a column changes within the stream, as it cannot in a \
                         file: write one";
             return Err(Refused::Read(unsupported(what)));

@@ -106,7 +106,7 @@ impl Table {
         match *self {}
     }
 
-    pub(crate) fn decoded_bytes(&self) -> u64 {
+    pub(crate) fn metadata_bytes(&self) -> u64 {
         match *self {}
     }
 

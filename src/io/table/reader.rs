@@ -115,7 +115,7 @@ impl Table {
     }
 
     /// About the bytes of its metadata, of which each thread has a copy while it reads the table.
-    pub(crate) fn decoded_bytes(&self) -> u64 {
+    pub(crate) fn metadata_bytes(&self) -> u64 {
         match &self.content {
             Content::Parquet(table) => table.metadata_bytes(),
             Content::Arrow(_) => 0,

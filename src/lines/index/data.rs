@@ -18,6 +18,10 @@ pub(super) struct Data {
     opened: SystemTime,
 }
 
+fn modified(file: &File, path: &Path) -> Result<SystemTime> {
+    file.metadata().and_then(|found| found.modified()).map_err(Error::io("read", path))
+}
+
 impl Data {
     pub(super) fn open(path: &Path) -> Result<Self> {
         // To open a named pipe would wait for a writer.
@@ -26,9 +30,7 @@ impl Data {
             return Err(Error::usage(format!("{} {what}", path.display())));
         }
         let file = File::open(path).map_err(Error::io("open", path))?;
-        let metadata = file.metadata();
-        let opened =
-            metadata.and_then(|found| found.modified()).map_err(Error::io("read", path))?;
+        let opened = modified(&file, path)?;
         let bytes = map_file(&file).map_err(Error::io("map", path))?;
         refuse_others(&path.display().to_string(), &bytes)?;
         if Compression::of_content(&bytes).is_some() {
@@ -48,8 +50,7 @@ impl Data {
 
     /// The time at which it was last written.
     pub(super) fn modified(&self) -> Result<SystemTime> {
-        let metadata = self.file.metadata();
-        metadata.and_then(|found| found.modified()).map_err(Error::io("read", &self.path))
+        modified(&self.file, &self.path)
     }
 
     /// Fails if somebody wrote to the file since it was opened, unless rows were appended to it.

@@ -314,7 +314,7 @@ impl Scratch {
     fn with_runs_of(&mut self, values: &[[u8; 2]], job: impl FnOnce(&mut Self, &[[u8; 4]])) {
         let mut runs = std::mem::take(&mut self.array_runs);
         runs.clear();
-        runs.extend(runs_in(values).map(|(first, last)| run(first, last)));
+        runs.extend(runs_in(values));
         job(self, &runs);
         self.array_runs = runs;
     }
@@ -362,7 +362,7 @@ impl Scratch {
         match container {
             Container::Runs(_) => return container,
             Container::Array(values) => {
-                self.runs.extend(runs_in(values).map(|(first, last)| run(first, last)));
+                self.runs.extend(runs_in(values));
             }
             Container::Bitmap(words) => {
                 let mut first = None;
@@ -426,16 +426,17 @@ impl Scratch {
 }
 
 /// The runs of ascending values.
-fn runs_in(values: &[[u8; 2]]) -> impl Iterator<Item = (u32, u32)> {
+fn runs_in(values: &[[u8; 2]]) -> impl Iterator<Item = [u8; 4]> {
     let mut values = values.iter().map(|&low| u32::from(u16::from_le_bytes(low))).peekable();
-    super::sound(std::iter::from_fn(move || {
+    let runs = super::sound(std::iter::from_fn(move || {
         let first = values.next()?;
         let mut last = first;
         while let Some(next) = values.next_if(|&next| next == last + 1) {
             last = next;
         }
         Some((first, last))
-    }))
+    }));
+    runs.map(|(first, last)| run(first, last))
 }
 
 /// A place behind all edges.

@@ -66,7 +66,7 @@ impl<'p> Pool<'p> {
         self.freed.push(chunk);
     }
 
-    /// Number of chunks that can be taken.
+    /// Number of its own chunks that can be taken.
     pub(in crate::sort) fn available(&self) -> usize {
         self.freed.len() + self.fresh.len()
     }
