@@ -11,7 +11,8 @@
 //!
 //! # Cost
 //! With c containers a search takes O(log c) and a new key O(√c) while c is below 10^9.
-//! A container takes 10 bytes beside its values if it and its neighbours have few values; else 40 bytes beside its array, bitmap or runs.
+//! A container takes 10 bytes beside its values if it and its neighbours have few values; else 40 bytes, which have room
+//! for 15 values or 6 runs, beside a larger array, a bitmap or more runs.
 
 use super::block::{Block, MAX_FEW, MAX_KEYS};
 use super::container::{Container, Op, Owned, Scratch, intersection_len, intersects, split};

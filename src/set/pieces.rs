@@ -41,7 +41,6 @@ impl Piece<'_> {
 pub(super) struct Pool(Vec<Box<Scratch>>);
 
 impl Pool {
-    #[expect(clippy::unnecessary_box_returns, reason = "as the pool has it")]
     pub(super) fn take(&mut self) -> Box<Scratch> {
         self.0.pop().unwrap_or_default()
     }

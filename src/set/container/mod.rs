@@ -91,8 +91,9 @@ pub(crate) fn intervals(runs: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
 /// share some. The first value is above the last one if they share none. A test here would be
 /// mispredicted: the caller finds out without a branch.
 fn for_overlaps(ours: &[[u8; 4]], theirs: &[[u8; 4]], mut visit: impl FnMut(u32, u32)) {
-    let (mut i, mut j) = (0, 0);
-    while i < ours.len() && j < theirs.len() {
+    let (mut i, mut j) = (0_usize, 0_usize);
+    // Differences are negative until a list ends. One branch asks for both: which list ends first is random.
+    while (i.wrapping_sub(ours.len()) & j.wrapping_sub(theirs.len())).cast_signed() < 0 {
         let ((first, last), (other_first, other_last)) = (ends(ours[i]), ends(theirs[j]));
         visit(first.max(other_first), last.min(other_last));
         i += usize::from(last <= other_last);

@@ -8,6 +8,8 @@ use std::cmp::Ordering;
 
 /// Most values of an array without memory of its own: as many as fit in the space of a vector.
 const FEW: usize = 15;
+/// Most runs without memory of their own.
+const FEW_RUNS: usize = 6;
 
 /// The values of one container; never empty in a set.
 ///
@@ -20,9 +22,13 @@ pub(crate) enum Owned {
     Array(Vec<[u8; 2]>),
     /// A bitmap and its number of values.
     Bitmap(Box<BitmapWords>, u32),
+    /// How many runs there are, the runs, and their number of values.
+    FewRuns(u8, [[u8; 4]; FEW_RUNS], u32),
     /// Runs and their number of values.
     Runs(Vec<[u8; 4]>, u32),
 }
+
+const _: () = assert!(size_of::<Owned>() == 32, "the few take no more room than the vectors");
 
 #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
 pub(super) fn ones(words: &BitmapWords) -> u32 {
@@ -36,7 +42,7 @@ impl Owned {
         match container {
             Container::Array(values) if values.len() <= MAX_ARRAY => Self::array(values),
             Container::Runs(runs) if 2 + 4 * runs.len() <= plain_bytes(container.len()) => {
-                Self::Runs(runs.to_vec(), container.len())
+                Self::runs(runs, container.len())
             }
             other => Self::plain(other, other.len(), scratch),
         }
@@ -49,7 +55,7 @@ impl Owned {
         if 2 + 4 * container.runs_up_to(plain / 4) < plain
             && let Container::Runs(runs) = scratch.runs_of(container)
         {
-            return Self::Runs(runs.to_vec(), len);
+            return Self::runs(runs, len);
         }
         Self::plain(container, len, scratch)
     }
@@ -62,6 +68,14 @@ impl Owned {
         few[..values.len()].copy_from_slice(values);
         #[expect(clippy::cast_possible_truncation, reason = "at most FEW")]
         Self::Few(values.len() as u8, few)
+    }
+
+    fn runs(runs: &[[u8; 4]], len: u32) -> Self {
+        let mut few = [[0; 4]; FEW_RUNS];
+        let Some(places) = few.get_mut(..runs.len()) else { return Self::Runs(runs.to_vec(), len) };
+        places.copy_from_slice(runs);
+        #[expect(clippy::cast_possible_truncation, reason = "at most FEW_RUNS")]
+        Self::FewRuns(runs.len() as u8, few, len)
     }
 
     /// The `len` values of `container` as an array or a bitmap.
@@ -84,6 +98,7 @@ impl Owned {
             Self::Few(count, values) => Container::Array(&values[..usize::from(*count)]),
             Self::Array(values) => Container::Array(values),
             Self::Bitmap(words, _) => Container::Bitmap(words),
+            Self::FewRuns(count, runs, _) => Container::Runs(&runs[..usize::from(*count)]),
             Self::Runs(runs, _) => Container::Runs(runs),
         }
     }
@@ -95,7 +110,7 @@ impl Owned {
             Self::Few(count, _) => u32::from(*count),
             #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
             Self::Array(values) => values.len() as u32,
-            Self::Bitmap(_, len) | Self::Runs(_, len) => *len,
+            Self::Bitmap(_, len) | Self::FewRuns(_, _, len) | Self::Runs(_, len) => *len,
         }
     }
 
@@ -135,11 +150,11 @@ impl Owned {
                 *len += u32::from(is_new);
                 return is_new;
             }
-            Self::Runs(runs, len) => {
-                if Container::Runs(runs).contains(low) {
+            Self::FewRuns(..) | Self::Runs(..) => {
+                if self.container().contains(low) {
                     return false;
                 }
-                *self = Self::plain(Container::Runs(runs), *len, &mut Scratch::default());
+                *self = Self::plain(self.container(), self.len(), &mut Scratch::default());
                 return self.insert(low);
             }
         }
@@ -173,11 +188,11 @@ impl Owned {
                     *self = Self::plain(self.container(), self.len(), &mut Scratch::default());
                 }
             }
-            Self::Runs(runs, len) => {
-                if !Container::Runs(runs).contains(low) {
+            Self::FewRuns(..) | Self::Runs(..) => {
+                if !self.container().contains(low) {
                     return false;
                 }
-                *self = Self::plain(Container::Runs(runs), *len, &mut Scratch::default());
+                *self = Self::plain(self.container(), self.len(), &mut Scratch::default());
                 return self.remove(low);
             }
         }
@@ -206,7 +221,7 @@ impl Owned {
         let fits = match self {
             Self::Few(..) | Self::Array(_) => !wants_runs,
             Self::Bitmap(_, len) => !wants_runs && *len as usize > MAX_ARRAY,
-            Self::Runs(..) => wants_runs,
+            Self::FewRuns(..) | Self::Runs(..) => wants_runs,
         };
         match self {
             Self::Array(values) if fits => values.shrink_to_fit(),
@@ -219,7 +234,7 @@ impl Owned {
     /// Bytes of the values, without those that the container has in itself.
     pub(crate) fn heap_bytes(&self) -> usize {
         match self {
-            Self::Few(..) => 0,
+            Self::Few(..) | Self::FewRuns(..) => 0,
             Self::Array(values) => 2 * values.capacity(),
             Self::Bitmap(..) => super::BITMAP_BYTES,
             Self::Runs(runs, _) => 4 * runs.capacity(),

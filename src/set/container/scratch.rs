@@ -1,7 +1,9 @@
 //! Memory for containers that are computed. It is used again and again.
 
 use super::owned::{Owned, ones as ones_of};
-use super::{BitmapWords, Container, MAX_ARRAY, Op, WORDS, ends, for_overlaps, intervals, run};
+use super::{
+    BitmapWords, Container, MAX_ARRAY, Op, SPAN, WORDS, for_overlaps, intervals, run, sound,
+};
 use crate::kernel::steps;
 use crate::kernel::words;
 use crate::kernel::{Level, arrays, ones};
@@ -15,8 +17,8 @@ pub(crate) struct Scratch {
     /// A bitmap, allocated at its first use.
     pub(super) words: Option<Box<BitmapWords>>,
     runs: Vec<[u8; 4]>,
-    /// The runs of an array.
-    array_runs: Vec<[u8; 4]>,
+    /// The edges of two containers, and of their join.
+    edges: [Vec<u32>; 3],
     pub(super) positions: Vec<u32>,
 }
 
@@ -217,12 +219,6 @@ impl Scratch {
                 words::join_into::<[u8; 8]>(level, op, ours, theirs, &mut out[..]);
                 self.kind = Kind::Bitmap;
             }
-            (Array(values), op, Runs(runs)) => {
-                self.with_runs_of(values, |scratch, values| scratch.join_runs(op, values, runs));
-            }
-            (Runs(runs), op, Array(values)) => {
-                self.with_runs_of(values, |scratch, values| scratch.join_runs(op, runs, values));
-            }
             (Runs(ours), Op::And, Runs(theirs)) => {
                 self.runs.resize(ours.len() + theirs.len(), [0; 4]);
                 let mut count = 0;
@@ -233,7 +229,9 @@ impl Scratch {
                 self.runs.truncate(count);
                 self.kind = Kind::Runs;
             }
-            (Runs(ours), op, Runs(theirs)) => self.join_runs(op, ours, theirs),
+            (Array(_) | Runs(_), op, Runs(_)) | (Runs(_), op, Array(_)) => {
+                self.join_edges(op, a, b);
+            }
             (Array(_) | Runs(_), Op::And | Op::Or | Op::Xor, Bitmap(_)) => self.apply(op, b, a),
             (Bitmap(_), op, Runs(_)) | (Runs(_), op @ Op::AndNot, Bitmap(_)) => {
                 self.apply(op, a, b);
@@ -310,81 +308,43 @@ impl Scratch {
         self.kind = Kind::Bitmap;
     }
 
-    /// Hands over the runs of an array.
-    fn with_runs_of(&mut self, values: &[[u8; 2]], job: impl FnOnce(&mut Self, &[[u8; 4]])) {
-        let mut runs = std::mem::take(&mut self.array_runs);
-        runs.clear();
-        runs.extend(runs_in(values));
-        job(self, &runs);
-        self.array_runs = runs;
-    }
-
-    /// Becomes the runs of `a op b`. Goes from edge to edge: where a run begins, and behind its end.
-    /// Nobody can predict whose edge is next, so there is no branch for it.
-    fn join_runs(&mut self, op: Op, a: &[[u8; 4]], b: &[[u8; 4]]) {
-        let found = &mut self.runs;
-        found.clear();
-        found.resize(a.len() + b.len() + 1, [0; 4]);
-        let (mut count, mut start, mut was_inside) = (0, 0, false);
-        let (mut i, mut j, mut before) = (0, 0, NO_EDGE);
+    /// Becomes the runs of `a op b`. Goes from edge to edge of both. Nobody can predict whose edge
+    /// is next, so there is no branch for it.
+    fn join_edges(&mut self, op: Op, a: Container<'_>, b: Container<'_>) {
+        let [ours, theirs, found] = &mut self.edges;
+        for (container, edges) in [(a, &mut *ours), (b, &mut *theirs)] {
+            put_edges(container, edges);
+            edges.push(NO_EDGE);
+        }
+        let room = ours.len() + theirs.len();
+        found.resize(room.max(found.len()), 0);
+        // Bit `x + 2y` tells whether a value is in the result that is in `a` (x) and in `b` (y).
+        let table = op.join(0b1010, 0b1100);
+        let (mut i, mut j, mut count, mut was_inside) = (0, 0, 0, 0);
         loop {
-            let (ours, theirs) = (edge(a, i), edge(b, j));
-            let next = ours.min(theirs);
-            if next == NO_EDGE {
+            let at = ours[i].min(theirs[j]);
+            if at == NO_EDGE {
                 break;
             }
-            // Edges of damaged runs may go back: they are taken for edges here.
-            let at = if before == NO_EDGE { next } else { next.max(before) };
-            (i, j) = (i + usize::from(ours <= at), j + usize::from(theirs <= at));
-            let is_inside = op.join((i & 1) as u64, (j & 1) as u64) & 1 == 1;
-            if at == before && is_inside && !was_inside && count > 0 {
-                let (first, last) = ends(found[count - 1]);
-                // It goes on with the run before, which ended here.
-                if last + 1 == at {
-                    (count, start, was_inside) = (count - 1, first, true);
-                    continue;
-                }
-            }
-            let ended = was_inside && !is_inside && start < at;
-            found[count] = run(start.min(at), at.saturating_sub(1).max(start.min(at)));
-            count += usize::from(ended);
-            start = if is_inside && !was_inside { at } else { start };
-            (was_inside, before) = (is_inside, at);
+            (i, j) = (i + usize::from(ours[i] == at), j + usize::from(theirs[j] == at));
+            let is_inside = table >> ((i & 1) + 2 * (j & 1)) & 1;
+            found[count] = at;
+            count += usize::from(is_inside != was_inside);
+            was_inside = is_inside;
         }
-        found.truncate(count);
+        put_runs(&found[..count], &mut self.runs);
         self.kind = Kind::Runs;
     }
 
     /// `container` as runs.
     pub(crate) fn runs_of<'s>(&'s mut self, container: Container<'s>) -> Container<'s> {
         steps::count(container.bytes().len() / 8);
-        self.runs.clear();
-        match container {
-            Container::Runs(_) => return container,
-            Container::Array(values) => {
-                self.runs.extend(runs_in(values));
-            }
-            Container::Bitmap(words) => {
-                let mut first = None;
-                for (start, &word) in (0..).step_by(64).zip(words) {
-                    // Set the bits at which a run begins, or has just ended.
-                    let word = u64::from_le_bytes(word);
-                    let mut edges = word ^ (word << 1 | u64::from(first.is_some()));
-                    while edges != 0 {
-                        let at = start + edges.trailing_zeros();
-                        edges &= edges - 1;
-                        first = match first {
-                            None => Some(at),
-                            Some(first) => {
-                                self.runs.push(run(first, at - 1));
-                                None
-                            }
-                        };
-                    }
-                }
-                self.runs.extend(first.map(|first| run(first, super::SPAN - 1)));
-            }
+        if let Container::Runs(_) = container {
+            return container;
         }
+        let edges = &mut self.edges[0];
+        put_edges(container, edges);
+        put_runs(edges, &mut self.runs);
         Container::Runs(&self.runs)
     }
 
@@ -425,28 +385,48 @@ impl Scratch {
     }
 }
 
-/// The runs of ascending values.
-fn runs_in(values: &[[u8; 2]]) -> impl Iterator<Item = [u8; 4]> {
-    let mut values = values.iter().map(|&low| u32::from(u16::from_le_bytes(low))).peekable();
-    let runs = super::sound(std::iter::from_fn(move || {
-        let first = values.next()?;
-        let mut last = first;
-        while let Some(next) = values.next_if(|&next| next == last + 1) {
-            last = next;
-        }
-        Some((first, last))
-    }));
-    runs.map(|(first, last)| run(first, last))
-}
-
 /// A place behind all edges.
 const NO_EDGE: u32 = u32::MAX;
 
-/// The edge at `index` of ascending runs: the first value of a run, or the value behind its last one.
-#[inline]
-fn edge(runs: &[[u8; 4]], index: usize) -> u32 {
-    runs.get(index / 2).map_or(NO_EDGE, |&run| {
-        let (first, last) = ends(run);
-        if index & 1 == 0 { first } else { last + 1 }
-    })
+/// Fills `edges` with those of a container, ascending: the first value of each run, and the value
+/// behind its last one.
+fn put_edges(container: Container<'_>, edges: &mut Vec<u32>) {
+    edges.clear();
+    let push = |(first, last): (u32, u32)| {
+        // A run that touches the one before goes on with it.
+        if edges.last() == Some(&first) {
+            edges.pop();
+        } else {
+            edges.push(first);
+        }
+        edges.push(last + 1);
+    };
+    match container {
+        Container::Array(values) => {
+            let values = values.iter().map(|&low| u32::from(u16::from_le_bytes(low)));
+            sound(values.map(|value| (value, value))).for_each(push);
+        }
+        Container::Runs(runs) => intervals(runs).for_each(push),
+        Container::Bitmap(words) => {
+            for (start, &word) in (0..).step_by(64).zip(words) {
+                let word = u64::from_le_bytes(word);
+                let is_inside = edges.len() as u64 & 1;
+                let mut changes = word ^ (word << 1 | is_inside);
+                while changes != 0 {
+                    edges.push(start + changes.trailing_zeros());
+                    changes &= changes - 1;
+                }
+            }
+            if edges.len() % 2 == 1 {
+                edges.push(SPAN);
+            }
+        }
+    }
+}
+
+/// Fills `runs` with those that have these edges.
+fn put_runs(edges: &[u32], runs: &mut Vec<[u8; 4]>) {
+    let (edges, _) = edges.as_chunks();
+    runs.clear();
+    runs.extend(edges.iter().map(|&[first, end]| run(first, end - 1)));
 }
