@@ -76,6 +76,7 @@ class _InputOptions(TypedDict, total=False):
     strategy: str | None
     column: int | str | None
     delimiter: str | None
+    quoting: bool | None
     from_format: str | None
     unique: bool | None
     progress: Callable[[str, int, int], object] | None
@@ -468,6 +469,7 @@ def group_files(
     key: str | int,
     column: str | int,
     separator: str | None = None,
+    quoting: bool = True,
     from_format: str | None = None,
     mem: int | str | None = None,
     threads: int | None = None,

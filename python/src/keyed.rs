@@ -175,7 +175,7 @@ pub(crate) fn group(
 /// which are dropped.
 ///
 /// `key` and `column` are names, or numbers from 1; `separator` is the byte between the fields of
-/// text. `from_format` says how ids are written in text: "text", "hex", "ipv4"; or "cidr",
+/// text, and `quoting` says whether fields may be in quotes. `from_format` says how ids are written in text: "text", "hex", "ipv4"; or "cidr",
 /// "text-ranges", "hex-ranges", "ipv4-ranges", if a row may have a block or a range of ids. The file
 /// appears whole or not at all.
 ///
@@ -188,7 +188,8 @@ pub(crate) fn group(
 /// (2, 3, 0)
 #[pyfunction]
 #[pyo3(signature = (
-    files, output, *, key, column, separator=None, from_format=None, mem=None, threads=None
+    files, output, *, key, column, separator=None, quoting=true, from_format=None, mem=None,
+    threads=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python's named arguments")]
 pub(crate) fn group_files(
@@ -198,6 +199,7 @@ pub(crate) fn group_files(
     key: &Bound<'_, PyAny>,
     column: &Bound<'_, PyAny>,
     separator: Option<&Bound<'_, PyAny>>,
+    quoting: bool,
     from_format: Option<&str>,
     mem: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = optional)] threads: Option<usize>,
@@ -206,7 +208,8 @@ pub(crate) fn group_files(
     let notation = from_format.map_or(Ok(Notation::DECIMAL), str::parse).map_err(invalid)?;
     let progress = Arc::new(Progress::default());
     let group = limited(Group::new().progress(Arc::clone(&progress)), mem, threads)?;
-    let group = group.columns(field(key)?, field(column)?, separator).notation(notation);
+    let group = group.columns(field(key)?, field(column)?, separator).no_quoting(!quoting);
+    let group = group.notation(notation);
     let files = each_file(files)?.map(|file| file?.extract::<PathBuf>());
     let group = files.collect::<PyResult<Vec<_>>>()?.into_iter().fold(group, Group::file);
     watched(py, &progress, None, move || {

@@ -32,6 +32,7 @@ pub(crate) struct Options {
     repeated: bool,
     merge: bool,
     header: bool,
+    quoting: Option<bool>,
     zero_terminated: bool,
     invalid: InvalidLines,
     strategy: Option<Strategy>,
@@ -44,7 +45,8 @@ pub(crate) struct Options {
 
 /// The names of options, for messages.
 const NAMES: &str = "mem, threads, tmp, spill, unique, reverse, count, repeated, merge, header, \
-                     zero_terminated, invalid, rejects, strategy, column, delimiter, from_format, \
+                     zero_terminated, invalid, rejects, strategy, column, delimiter, quoting, \
+                     from_format, \
                      format, progress";
 
 pub(crate) fn memory_of(value: &Bound<'_, PyAny>) -> PyResult<ByteSize> {
@@ -133,6 +135,7 @@ impl Options {
             "strategy" => self.strategy = Some(strategy(value)?),
             "column" => self.column = Some(field(value)?),
             "delimiter" => self.delimiter = Some(delimiter(value)?),
+            "quoting" => self.quoting = Some(value.extract()?),
             "from_format" => self.from = Some(format(value)?),
             "format" => self.to = Some(value.extract()?),
             "progress" => self.callback = Some(value.clone().unbind()),
@@ -185,7 +188,7 @@ impl Options {
             return false;
         };
         let for_files = self.merge || !self.folders.is_empty();
-        let for_lines = self.header || self.delimiter.is_some();
+        let for_lines = self.header || self.delimiter.is_some() || self.quoting.is_some();
         !for_lines && !for_files && !self.repeated && matches!(self.invalid, InvalidLines::Fail)
     }
 
@@ -207,6 +210,7 @@ impl Options {
             .repeated(self.repeated)
             .merge(self.merge)
             .header(self.header)
+            .no_quoting(self.quoting == Some(false))
             .zero_terminated(self.zero_terminated)
             .invalid(self.invalid)
             .no_spill(self.spill == Some(false));
@@ -304,7 +308,7 @@ fn add_numbers(sort: Sort, numbers: Numbers) -> PyResult<(Sort, Refusal)> {
 /// `tmp` (folders of temporary files), `spill` (False: none are written), `unique`, `reverse`,
 /// `count`, `repeated`, `merge`, `header`, `zero_terminated`, `invalid` ("fail" or "skip"),
 /// `rejects` (a file for malformed lines), `strategy`, `column` (a number from 1, or a name; of a
-/// table in memory a name), `delimiter`, `from_format`, `format`, and `progress`, which is called
+/// table in memory a name), `delimiter`, `quoting` (False: a `"` is a byte as any other), `from_format`, `format`, and `progress`, which is called
 /// with a phase, the units done and all units, at the start, some times a second, and when all is
 /// done. Its exception ends the run, as Ctrl-C does, and nothing is left behind; only that of the
 /// last call comes when the output is there.

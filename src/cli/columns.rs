@@ -19,6 +19,10 @@ pub(super) struct ColumnArgs {
     #[arg(long, value_name = "BYTE", default_value = ",", requires = "column")]
     delimiter: Byte,
 
+    /// Take a " as any other byte; without this a field that begins with one goes to the next ", over line ends too
+    #[arg(long, requires = "column")]
+    no_quoting: bool,
+
     /// Skip the first line of each file of text; not needed if --column is a name
     #[arg(long)]
     header: bool,
@@ -84,7 +88,7 @@ impl ColumnArgs {
 
     /// Tools for lines whose keys are in the column.
     pub(super) fn of_lines(&self, tools: LineTools) -> LineTools {
-        let tools = tools.header(self.header);
+        let tools = tools.header(self.header).no_quoting(self.no_quoting);
         match self.column() {
             Some(column) => tools.column(column, self.delimiter.0),
             None => tools,
@@ -93,7 +97,7 @@ impl ColumnArgs {
 
     /// A sort of the values of the column.
     pub(super) fn of(&self, sort: Sort) -> Sort {
-        let sort = sort.header(self.header);
+        let sort = sort.header(self.header).no_quoting(self.no_quoting);
         match self.column() {
             Some(column) => sort.column(column, self.delimiter.0),
             None => sort,
@@ -116,6 +120,10 @@ pub(super) struct KeyColumnArgs {
     #[arg(long, value_name = "BYTE", default_value = ",")]
     delimiter: Byte,
 
+    /// Take a " as any other byte; without this a field that begins with one goes to the next ", over line ends too
+    #[arg(long)]
+    no_quoting: bool,
+
     /// Skip the first line of each file of delimited text
     #[arg(long)]
     header: bool,
@@ -127,6 +135,7 @@ impl KeyColumnArgs {
         group
             .columns(typed_column(&self.key), typed_column(&self.column), self.delimiter.0)
             .header(self.header)
+            .no_quoting(self.no_quoting)
     }
 }
 

@@ -24,6 +24,9 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::TableColumn { what, .. } if what.ends_with("has no Bloom filter") => {
             "bitsort --bloom -o FILE.parquet writes one beside the column"
         }
+        Error::TableColumn { what, .. } if is_other_kind(what) => {
+            "choose another column, or write it as integers: casts are the task of the program that writes the file"
+        }
         Error::TableColumn { .. } if program == "bitset" => {
             "choose one of its columns with --column, or make a set of one: bitset build --column; the --key of group may be bytes"
         }
@@ -72,7 +75,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "bitset build makes a set of numbers in text, and of a column of a table"
         }
         Error::CannotReread { .. } => {
-            "raise --mem, or give a file instead of a pipe; a sort without --no-spill uses temporary files, a merge needs a buffer for each input"
+            "raise --mem, or give a file that is not packed instead of a pipe; a sort without --no-spill uses temporary files, a merge needs a buffer for each input"
         }
         Error::Io { action, path, source } => return io_hint(action, path, source),
         _ => return None,
@@ -125,27 +128,50 @@ fn line_hint(
         _ if line == 1 && OWN.iter().any(|begin| excerpt.starts_with(begin)) => {
             "it is a set, a filter or an index of bitset: bitset cat prints the values of a set"
         }
+        _ if program == "bitsort" && ends_in_nul(excerpt) => {
+            "if its lines end in NUL, say so with --zero-terminated"
+        }
         _ if is_binary(excerpt) => {
-            "it is no text: bitset identify FILE tells what it is, bitset convert reads sets of other programs"
+            "it is no text: bitset identify FILE tells what it is, bitset convert reads sets of other programs, --from u32le or another integers"
         }
         Malformed::LineTooLong if program == "bitset" => {
             "a line has one number, range or block: check the line ends"
         }
-        _ if may_be_address(excerpt) => {
-            "--as ipv4 reads addresses, and --as cidr writes blocks of them"
+        Malformed::BadQuote => "if a quote is a byte as any other in this file, say --no-quoting",
+        _ if has_carriage_returns(excerpt) => {
+            "its lines end in carriage returns alone: tr '\\r' '\\n' < FILE | makes lines of them"
         }
-        _ if line == 1 && excerpt.contains(|shown: char| shown.is_ascii_alphabetic()) => {
-            may_be_header(program)
+        _ => {
+            let text = readable(excerpt);
+            match notation(&text) {
+                Some(hint) => hint,
+                None if line == 1 && text.contains(|shown: char| shown.is_ascii_alphabetic()) => {
+                    may_be_header(program)
+                }
+                None => skipping(program),
+            }
         }
-        _ => skipping(program),
     }
+}
+
+/// The hint for a text that is a number in another notation.
+pub(super) fn notation(text: &str) -> Option<&'static str> {
+    let mut fields = text.split([',', ';', '\t', '|', ' ', '"']);
+    if fields.clone().any(may_be_ipv6) {
+        return Some("this may be an IPv6 address: only those of IPv4 are read, with --as ipv4");
+    }
+    if fields.any(may_be_address) {
+        return Some("--as ipv4 reads addresses, and --as cidr writes blocks of them");
+    }
+    let is_hex = text.starts_with("0x") || text.starts_with("0X");
+    is_hex.then_some("--as hex reads hexadecimal numbers")
 }
 
 /// The same for a first line with letters.
 fn may_be_header(program: &str) -> &'static str {
     match program {
         "bitset" => {
-            "build, filter and group leave such lines of their input out with --skip-invalid, a first line of names with --header"
+            "build, filter and group leave such lines of their input out with --skip-invalid; tail -n +2 FILE | leaves out a first line of names"
         }
         _ => {
             "--invalid skip counts such lines, --rejects FILE collects them, --header skips a first line of names"
@@ -207,8 +233,50 @@ fn is_binary(excerpt: &str) -> bool {
     typed.contains(r"\x0") || typed.contains(r"\x1")
 }
 
-/// Whether the text of a malformed line may be an address.
-fn may_be_address(excerpt: &str) -> bool {
-    let line = Notation::CIDR.parse_line(excerpt.as_bytes());
+/// The text of a malformed line without escaped bytes.
+fn readable(excerpt: &str) -> String {
+    let mut text = String::with_capacity(excerpt.len());
+    let mut shown = excerpt.chars();
+    while let Some(next) = shown.next() {
+        match next {
+            '\\' => match shown.next() {
+                Some('x') => drop(shown.nth(1)),
+                Some('t') => text.push('\t'),
+                Some('r' | 'n') | None => {}
+                Some(quote) => text.push(quote),
+            },
+            other => text.push(other),
+        }
+    }
+    text
+}
+
+/// Whether a malformed line has a carriage return before a digit.
+fn has_carriage_returns(excerpt: &str) -> bool {
+    let behind = excerpt.split(r"\r").skip(1);
+    behind.into_iter().any(|behind| behind.starts_with(|next: char| next.is_ascii_digit()))
+}
+
+/// Whether a malformed line may be numbers that end in NUL.
+fn ends_in_nul(excerpt: &str) -> bool {
+    let numbers = excerpt.replace(r"\x00", " ");
+    numbers.len() < excerpt.len()
+        && numbers.starts_with(|first: char| first.is_ascii_digit())
+        && numbers.chars().all(|shown| shown.is_ascii_digit() || matches!(shown, ' ' | '…'))
+}
+
+/// Whether a field may be an address.
+fn may_be_address(field: &str) -> bool {
+    let line = Notation::CIDR.parse_line(field.as_bytes());
     matches!(line, Line::Value(_) | Line::Range { .. })
+}
+
+/// Whether a field may be an address of IPv6, or a block of them.
+fn may_be_ipv6(field: &str) -> bool {
+    field.split('/').next().is_some_and(|field| field.parse::<std::net::Ipv6Addr>().is_ok())
+}
+
+/// Whether a column was chosen that has no integers.
+fn is_other_kind(what: &str) -> bool {
+    what.contains(" holds ") && !what.contains(", which holds ")
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::io::read::{ChunkJob, Unchanged, may_unpack};
 use crate::io::write::temporary_folder;
 use crate::kernel::sys::Machine;
-use crate::number::{Column, Notation, Selector};
+use crate::number::{Column, NO_FIELDS, Notation, Selector};
 use crate::progress::Progress;
 use crate::set::AsSet;
 use crate::size::ByteSize;
@@ -66,6 +66,7 @@ pub struct LineTools {
     pub(super) rules: LineRules,
     pub(super) column: Option<Selector>,
     header: bool,
+    no_quoting: bool,
     /// How the numbers in lines are written.
     pub(super) notation: Notation,
     pub(super) skip_invalid: bool,
@@ -82,6 +83,7 @@ impl Default for LineTools {
             rules: LineRules::default(),
             column: None,
             header: false,
+            no_quoting: false,
             notation: Notation::DECIMAL,
             skip_invalid: false,
             threads: machine.threads,
@@ -128,7 +130,15 @@ impl LineTools {
     /// [`filter`](Self::filter) and [`filter_by_set`](Self::filter_by_set); other tools refuse it.
     pub fn column(mut self, column: Column, delimiter: u8) -> Self {
         let (terminator, notation) = (b'\n', Notation::DECIMAL);
-        self.column = Some(Selector { column, delimiter, terminator, notation, header: false });
+        let (header, quoting) = (false, true);
+        self.column = Some(Selector { column, delimiter, terminator, notation, header, quoting });
+        self
+    }
+
+    /// Takes a `"` in delimited text as any other byte: see
+    /// [`Sort::no_quoting`](crate::sort::Sort::no_quoting). Only with a [`column`](Self::column).
+    pub fn no_quoting(mut self, no_quoting: bool) -> Self {
+        self.no_quoting = no_quoting;
         self
     }
 
@@ -423,18 +433,22 @@ impl LineTools {
         let Some(chosen) = &self.column else {
             return self.check_header().map(|()| None);
         };
-        match chosen.column.fault(chosen.delimiter, chosen.terminator) {
-            Some(fault) => Err(Error::usage(fault)),
-            None => Ok(Some(Selector { header: self.header, ..chosen.clone() })),
+        if let Some(fault) = chosen.column.fault(chosen.delimiter, chosen.terminator) {
+            return Err(Error::usage(fault));
         }
+        let (header, quoting) = (self.header, !self.no_quoting);
+        Ok(Some(Selector { header, quoting, ..chosen.clone() }))
     }
 
     fn check_header(&self) -> Result<()> {
-        if self.header && self.column.is_none() {
-            let what = "a header is a record of delimited text: choose a column";
-            return Err(Error::usage(what));
+        match (self.header, self.no_quoting) {
+            _ if self.column.is_some() => Ok(()),
+            (true, _) => {
+                Err(Error::usage("a header is a record of delimited text: choose a column"))
+            }
+            (_, true) => Err(Error::usage(NO_FIELDS)),
+            (false, false) => Ok(()),
         }
-        Ok(())
     }
 
     fn job_of_lines(&self) -> Result<LineJob<'_>> {

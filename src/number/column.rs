@@ -6,7 +6,8 @@
 //! or if the record has several lines and more than [`MAX_RECORD_BYTES`]. It does not matter which
 //! field is wanted: nobody can tell which terminators were meant to be in quotes. The parser
 //! rejects the first line of a broken record alone, and the next line begins another record. A `"`
-//! inside of a field that does not begin with one is an ordinary byte, as in `6" pipe`.
+//! inside of a field that does not begin with one is an ordinary byte, as in `6" pipe`. Without
+//! quoting every `"` is one, and every terminator ends a record.
 
 use super::Notation;
 use super::line::{Line, Malformed};
@@ -17,6 +18,9 @@ use std::ops::Range;
 
 /// Longest record of several lines: a longer one has a quote that is never closed.
 pub(crate) const MAX_RECORD_BYTES: usize = 1 << 20;
+
+/// Why there is nothing to quote.
+pub(crate) const NO_FIELDS: &str = "quotes are around fields of delimited text: choose a column";
 
 /// Which column of delimited text carries the numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +55,8 @@ pub(crate) struct Selector {
     pub(crate) notation: Notation,
     /// Whether the first record has names of columns, also if the column is chosen by its number.
     pub(crate) header: bool,
+    /// Whether quotes around a field are no part of it.
+    pub(crate) quoting: bool,
 }
 
 /// One record: its place, without its terminator, and the places of the wanted fields.
@@ -129,7 +135,7 @@ impl Selector {
     ///
     /// O(bytes).
     pub(crate) fn complete(&self, bytes: &[u8], limit: usize, waits: bool) -> Option<usize> {
-        if !bytes.contains(&b'"') {
+        if !self.quoting || !bytes.contains(&b'"') {
             return bytes.iter().rposition(|&byte| byte == self.terminator).map(|last| last + 1);
         }
         let mut ahead = Ahead::nothing();
@@ -147,12 +153,18 @@ impl Selector {
         }
     }
 
+    /// Whether a field that begins here is in quotes.
+    #[inline]
+    fn is_quote(&self, bytes: &[u8], start: usize) -> bool {
+        self.quoting && bytes.get(start) == Some(&b'"')
+    }
+
     /// The field at `start`. `reach` is [`Ahead::reach`].
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "a call a field makes a command 1.2 times as slow")]
     fn field(&self, bytes: &[u8], start: usize, reach: usize) -> Field {
         let stops = |byte: &u8| *byte == self.delimiter || *byte == self.terminator;
-        if bytes.get(start) != Some(&b'"') {
+        if !self.is_quote(bytes, start) {
             let stop = bytes[start..].iter().position(stops).map(|length| start + length);
             return Field::Whole(start..stop.unwrap_or(bytes.len()), stop);
         }
@@ -224,10 +236,11 @@ impl Selector {
     /// it.
     #[inline]
     fn unquoted_end(&self, bytes: &[u8], start: usize) -> Option<End> {
-        if bytes.get(start) == Some(&b'"') {
+        if self.is_quote(bytes, start) {
             return None;
         }
-        match memchr2(b'"', self.terminator, &bytes[start..]).map(|length| start + length) {
+        let quote = if self.quoting { b'"' } else { self.terminator };
+        match memchr2(quote, self.terminator, &bytes[start..]).map(|length| start + length) {
             None => Some(End::Bytes),
             Some(at) => (bytes[at] == self.terminator).then_some(End::At(at)),
         }

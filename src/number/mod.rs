@@ -19,7 +19,7 @@ mod names;
 mod notation;
 
 pub use column::Column;
-pub(crate) use column::{MAX_RECORD_BYTES, Selector, content, undouble};
+pub(crate) use column::{MAX_RECORD_BYTES, NO_FIELDS, Selector, content, undouble};
 pub use format::{Format, ParseFormatError};
 pub use line::{Line, LineScanner, Malformed, parse_line};
 pub(crate) use names::named;

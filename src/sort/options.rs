@@ -69,6 +69,7 @@ pub struct Sort {
     /// The column of keys, and the maker of numbers from keys and values.
     pub(super) keys: Option<(Column, Arc<dyn RowNumbers>)>,
     pub(super) header: bool,
+    pub(super) no_quoting: bool,
     pub(super) invalid: InvalidLines,
     pub(super) merge: bool,
     pub(super) strategy: Option<Strategy>,
@@ -324,6 +325,27 @@ impl Sort {
     /// Sorts numbers that stand for rows of a value and a key. The key is in this column.
     pub(crate) fn keys(mut self, column: Column, numbers: Arc<dyn RowNumbers>) -> Self {
         self.keys = Some((column, numbers));
+        self
+    }
+
+    /// Takes a `"` in delimited text as any other byte. This is for files that do not quote as RFC
+    /// 4180 says, such as tab-separated exports of databases, and logs: else a field that begins
+    /// with a `"` goes on to the next one, also over line ends. The run fails without a
+    /// [`column`](Self::column).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::number::Column;
+    /// use bitsort::sort::Sort;
+    ///
+    /// let rows = "1\t\"open\n2\tx\n3\ty\"\n".as_bytes();
+    /// let sort = Sort::new().reader("rows", rows).column(Column::Number(1), b'\t');
+    /// assert_eq!(sort.no_quoting(true).to_vec()?, [1, 2, 3]);
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn no_quoting(mut self, no_quoting: bool) -> Self {
+        self.no_quoting = no_quoting;
         self
     }
 

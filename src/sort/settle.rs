@@ -11,7 +11,7 @@ use crate::io::table::TableFormat;
 use crate::io::write::{Spool, temporary_folder};
 use crate::kernel::Level;
 use crate::kernel::sys::Machine;
-use crate::number::{Column, Selector};
+use crate::number::{Column, NO_FIELDS, Selector};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -53,7 +53,12 @@ impl Sort {
             return Err(Error::usage("columns and headers are for text, not for binary formats"));
         }
         if self.selection.counted && !self.to.is_text() && self.table.is_none() && !is_typed {
-            return Err(Error::usage("counts are written as text only"));
+            return Err(Error::usage(
+                "counts are for text only, and for Parquet and Arrow files",
+            ));
+        }
+        if self.no_quoting && self.column.is_none() {
+            return Err(Error::usage(NO_FIELDS));
         }
         let delimiter = self.column.as_ref().map_or(b',', |(_, delimiter)| *delimiter);
         let columns = self.column.iter().map(|(column, _)| column);
@@ -210,6 +215,7 @@ impl Sort {
             terminator: self.terminator(),
             notation: self.from.notation().unwrap_or_default(),
             header: self.header,
+            quoting: !self.no_quoting,
         })
     }
 }

@@ -123,6 +123,65 @@ fn broken_records_are_read_alike_in_blocks_of_any_size() {
 }
 
 #[test]
+fn without_quoting_a_quote_is_a_byte_as_any_other() {
+    for seed in 1..40 {
+        let text = text(0xD1B5_4A32_D192_ED03_u64.wrapping_mul(seed), 3000);
+        for column in 0..2 {
+            let (mut values, mut rejected) = (Vec::new(), 0);
+            for line in text.split_terminator('\n') {
+                let field = line.split(',').nth(column);
+                let is_blank = line.chars().all(|char| " \t\r".contains(char));
+                match field.map_or(Err(()), value) {
+                    Ok(found) => values.extend(found),
+                    Err(()) => rejected += u64::from(!is_blank),
+                }
+            }
+            values.sort_unstable();
+            for block_bytes in [512, 1 << 16] {
+                let mut out = Vec::new();
+                let report = Sort::new()
+                    .memory(ByteSize::from_mib(128))
+                    .threads(2)
+                    .tuning(Tuning { block_bytes: Some(block_bytes), ..Tuning::default() })
+                    .column(Column::Number(column + 1), b',')
+                    .no_quoting(true)
+                    .invalid(InvalidLines::Skip)
+                    .reader("stream", Cursor::new(text.clone().into_bytes()))
+                    .to_writer(&mut out)
+                    .unwrap();
+                let out = String::from_utf8(out).unwrap();
+                let out: Vec<u64> = out.lines().map(|line| line.parse().unwrap()).collect();
+                assert_eq!((out, report.rejected), (values.clone(), rejected), "{seed} {column}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tab_separated_text_without_quoting_keeps_all_its_rows_in_every_command() {
+    let work = Workspace::new();
+    let text = "1\t\"hello\n2\tx\n3\ty\"\n4\tz\n";
+    let column = "--column 1 --delimiter \\t";
+    work.write("rows.tsv", text);
+    work.write("ids", "2\n3\n");
+    assert_eq!(work.run(&format!("{column} rows.tsv")).quiet(), "1\n4\n");
+    assert_eq!(work.run(&format!("{column} --no-quoting rows.tsv")).quiet(), "1\n2\n3\n4\n");
+    let filter = format!("filter ids rows.tsv {column} --no-quoting");
+    assert_eq!(work.set(&filter, "").quiet(), "2\tx\n3\ty\"\n");
+    let group = "group rows.tsv --key 2 --column 1 --delimiter \\t --no-quoting -o rows.sets";
+    work.set(group, "").quiet();
+    assert_eq!(work.set("keys-of rows.sets 3", "").quiet(), "y\"\n");
+    work.set("bloom build -o ids.bloom ids", "").quiet();
+    let filter = format!("bloom filter ids.bloom rows.tsv {column} --no-quoting");
+    assert_eq!(work.set(&filter, "").quiet(), "2\tx\n3\ty\"\n");
+    for line in ["rows.tsv --no-quoting", "--no-quoting"] {
+        assert_eq!(work.run(line).code, Some(2), "{line}");
+    }
+    work.run(&format!("{column} --invalid fail rows.tsv")).quiet();
+    work.run_with(&format!("{column} -"), b"6\t\"Foo\" bar\n").refused("say --no-quoting");
+}
+
+#[test]
 fn rows_behind_a_broken_record_are_neither_lost_nor_left_out() {
     let work = Workspace::new();
     let text = "id,size\n1,\"5 in\n2,x\n3,6\" pipe\n4,y\n";

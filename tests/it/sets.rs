@@ -801,7 +801,11 @@ fn text_that_has_the_mark_of_a_bitmap_is_text() {
     let some =
         (0..9000_u64).map(|key| (key << 16 | 5, key << 16 | if key % 8 == 5 { 900 } else { 5 }));
     let all = (0..9000_u64).map(|key| (key << 16 | 5, (key << 16) + 900));
-    for ranges in [vec![(0, (1 << 30) - 1)], all.collect(), some.collect()] {
+    // Its first 16 KiB and more have no control characters at all.
+    let byte = |index: u64| 0x20 + index + u64::from(index >= 0x5F);
+    let keys = (0..8232_u64).map(|index| byte(index / 223) << 8 | byte(index % 223));
+    let printable = keys.map(|key| (key << 16, key << 16 | 0xFFFF));
+    for ranges in [vec![(0, (1 << 30) - 1)], all.collect(), some.collect(), printable.collect()] {
         let lines = ranges.iter().fold(String::new(), |text, (a, b)| text + &format!("{a}-{b}\n"));
         work.set("build --ranges -o runs.roaring", &lines).quiet();
         let values: u64 = ranges.iter().map(|(a, b)| b - a + 1).sum();

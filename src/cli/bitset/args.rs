@@ -162,12 +162,15 @@ pub(super) enum Command {
         numbers: NumberArgs,
     },
     /// Values in all sets
+    #[command(aliases = ["intersection", "intersect"])]
     And(JoinArgs),
     /// Values in any set
+    #[command(alias = "union")]
     Or(JoinArgs),
     /// Values in an odd number of sets
     Xor(JoinArgs),
     /// Values of the first set that are in no other
+    #[command(aliases = ["difference", "minus", "not"])]
     Andnot(JoinArgs),
     /// Values in at least K of the sets
     AtLeast {

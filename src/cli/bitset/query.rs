@@ -3,6 +3,7 @@
 use super::Answer;
 use super::source::{Source, check_stdin};
 use super::target::Target;
+use crate::cli::hints;
 use crate::cli::stdout::{print_line, stdout};
 use crate::error::{Error, Result};
 use crate::number::Format;
@@ -27,12 +28,21 @@ pub(super) fn count(source: &Source, operands: &[PathBuf]) -> Result<()> {
         _ => (operands, None),
     };
     check_stdin(sets)?;
-    for path in sets {
+    let count = |path: &PathBuf| {
+        let hint = path.to_str().and_then(hints::notation).filter(|_| !path.exists());
+        if let Some(hint) = hint {
+            let what = format!("there is no file \"{}\"; {hint}", path.display());
+            return Err(Error::usage(what));
+        }
         let set = source.open(path)?;
-        let count = match range {
-            None => set.len(),
-            Some((first, last)) => set.range_len(first..=last)?,
-        };
+        match range {
+            None => Ok(set.len()),
+            Some((first, last)) => set.range_len(first..=last),
+        }
+    };
+    // Before any is printed: a wrong operand must leave no answer to another question.
+    let counts = sets.iter().map(count).collect::<Result<Vec<_>>>()?;
+    for (path, count) in sets.iter().zip(counts) {
         match sets {
             [_] => print_line(count)?,
             _ => print_line(format_args!("{}: {count}", path.display()))?,

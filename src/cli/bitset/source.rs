@@ -3,6 +3,7 @@
 use super::target::{Limits, Target};
 use crate::cli::columns::NumberArgs;
 use crate::cli::exit::say;
+use crate::cli::hints;
 use crate::cli::limits::{check_folder, check_tmpdir};
 use crate::cli::names;
 use crate::cli::notation::NotationArgs;
@@ -136,7 +137,8 @@ impl Source {
     pub(super) fn value(&self, text: &str) -> Result<u64> {
         let value = self.notation().value(text);
         value.map_err(|reason| {
-            Error::usage(format!("invalid value \"{}\": {reason}", text.escape_debug()))
+            let hint = hints::notation(text).map(|hint| format!("; {hint}")).unwrap_or_default();
+            Error::usage(format!("invalid value \"{}\": {reason}{hint}", text.escape_debug()))
         })
     }
 

@@ -4,6 +4,7 @@ use super::Answer;
 use super::args::UpdateArgs;
 use super::source::Source;
 use crate::cli::exit::known;
+use crate::cli::hints;
 use crate::cli::stdout::buffered;
 use crate::error::{Error, Result, excerpt};
 use crate::kernel::decimal::{MAX_LINE, SLACK};
@@ -40,7 +41,9 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Vec<Box<dyn AsSet>>>
                 if operand.to_str().is_some_and(starts_as_number) && !path.exists() =>
             {
                 let name = path.display();
-                let what = format!("\"{name}\": {reason}, and there is no such file");
+                let hint = operand.to_str().and_then(hints::notation);
+                let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+                let what = format!("\"{name}\": {reason}, and there is no such file{hint}");
                 return Err(Error::usage(what));
             }
             _ => sets.push(Box::new(source.open(path)?)),

@@ -56,6 +56,12 @@ fn instead(option: &str) -> Option<&'static str> {
             "lines are natural numbers, in numeric order: sort orders other text"
         }
         "-b" | "--ignore-leading-blanks" => "leave it out: blanks around numbers are accepted",
+        "--distinct" | "--uniq" | "--dedup" => "--unique drops further copies of a number",
+        "--only-dups" | "--duplicates" | "--dups" => {
+            "--repeated keeps the numbers that occur more than once"
+        }
+        "--desc" | "--descending" => "--reverse sorts from the largest number to the smallest",
+        "--signed" => "negative numbers are not read",
         "--debug" => "--explain prints what would be done",
         "--batch-size" | "--compress-program" => {
             "leave it out: temporary files hold only the low bits of values, and are read at once"

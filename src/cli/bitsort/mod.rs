@@ -103,6 +103,10 @@ fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
     };
     drop(bar);
     let report = report?;
+    if args.columns.column().is_some() && report.values == 0 && report.blank > 0 && !args.quiet {
+        let rows = report.blank;
+        say(&format!("{PROGRAM}: the column is empty in all {rows} rows; check --delimiter"));
+    }
     if let Some(format) = args.stats {
         say(&render(&report, format));
     }

@@ -69,7 +69,7 @@ pub(super) struct BuildArgs {
     #[arg(short, long, value_name = "FILE", value_parser = choices::new_file())]
     output: Option<PathBuf>,
 
-    /// Bytes of a row that are its key: row (if not given), columns 1,2,3, prefix N or until BYTE
+    /// Bytes of a row that are its key: row (if not given), columns 1,2,3 (numbers of columns), prefix N or until BYTE
     #[arg(long, num_args = 1..=2, value_names = ["KIND", "OF"])]
     key: Vec<OsString>,
 
@@ -95,7 +95,7 @@ pub(super) struct GetArgs {
     /// The file
     data: PathBuf,
 
-    /// Keys; none means those on standard input, one a line
+    /// Keys; none means those on standard input, one a line; with --key columns, their fields with delimiters between
     #[arg(allow_negative_numbers = true)]
     keys: Vec<OsString>,
 
@@ -118,7 +118,11 @@ fn key_rule(words: &[OsString], delimiter: Option<Byte>) -> Result<KeyRule> {
         [one] => one.splitn(2, ' ').collect(),
         _ => words,
     };
-    let wrong = || Error::usage("a key is one of row, columns 1,2,3, prefix N and until BYTE");
+    let wrong = || {
+        Error::usage(
+            "a key is one of row, columns 1,2,3 (numbers of columns, no names), prefix N and until BYTE",
+        )
+    };
     if delimiter.is_some() && words.first() != Some(&"columns") {
         return Err(Error::usage("--delimiter is for --key columns"));
     }

@@ -70,15 +70,14 @@ fn open(filter: &Path) -> Result<FilterFile<Opened>> {
 
 /// Prints a note if a filter is worse than it promises.
 fn tell_of_version(file: &FilterFile<Opened>, path: &Path) {
-    let keys = file.filter.key_count();
-    if file.filter.spec().scheme() == Scheme::SparkV1 && keys > spark::MOST_KEYS_V1 {
-        let keys = match keys {
-            u64::MAX => "when they are full".to_owned(), // the estimate has no limit then
-            keys => format!("with {keys} keys"),
-        };
+    let spec = file.filter.spec();
+    // The estimate has no limit if all bits are set.
+    let most = spec.cells() / u64::from(spec.hashes()).max(1);
+    let keys = file.filter.key_count().min(most);
+    if spec.scheme() == Scheme::SparkV1 && keys > spark::MOST_KEYS_V1 {
         say(&format!(
-            "bitset: {} is of version 1 of Spark's filters, which {keys} have far more false \
-             positives than they promise",
+            "bitset: {} is of version 1 of Spark's filters, which with {keys} keys have far more \
+             false positives than they promise",
             path.display()
         ));
     }

@@ -48,7 +48,8 @@ impl Purpose {
             }
             Some(format) => {
                 let article = if format.title().starts_with('A') { "an" } else { "a" };
-                let advice = if self == Self::Text { ": build a set of it" } else { "" };
+                let advice =
+                    if self == Self::Text { ": make a set of one of its columns" } else { "" };
                 let title = format.title();
                 format!("is {article} {title} file, which has rows, not lines{advice}")
             }

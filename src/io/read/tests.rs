@@ -81,6 +81,7 @@ fn broken_records_are_cut_alike_in_blocks_of_any_size() {
         terminator: b'\n',
         notation: Notation::DECIMAL,
         header: false,
+        quoting: true,
     };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("text");

@@ -182,6 +182,12 @@ impl Group {
         self
     }
 
+    /// Takes a `"` in text as any other byte: see [`Sort::no_quoting`].
+    pub fn no_quoting(mut self, no_quoting: bool) -> Self {
+        self.sort = self.sort.no_quoting(no_quoting);
+        self
+    }
+
     /// Skips the first line of each input.
     pub fn header(mut self, header: bool) -> Self {
         self.sort = self.sort.header(header);

@@ -8,6 +8,7 @@ fn selector(column: Column) -> Selector {
         terminator: b'\n',
         notation: Notation::DECIMAL,
         header: false,
+        quoting: true,
     }
 }
 

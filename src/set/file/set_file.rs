@@ -582,9 +582,9 @@ impl SetFile {
 const OTHER_ENDS: &str = "smallest or largest value are not those of the set";
 /// The message for bytes that are no set.
 pub(crate) const NO_SET: &str = "neither a .bits file nor a portable roaring bitmap";
-/// The key of the first container of a bitmap lies before: behind the cookie, and a bit for each
-/// container that says whether it has runs.
-const KEYS_END: usize = 1 << 14;
+/// The place of the first container of a bitmap that has four or more lies before: behind the cookie, a
+/// bit for each container that says whether it has runs, and four bytes a container.
+const HEAD: usize = 4 + (1 << 16) / 8 + 4 * (1 << 16) + 4;
 /// Representation that no header has.
 const NO_HEADER: &str = "the file has no parts";
 
@@ -618,9 +618,12 @@ impl SetKind {
         if bytes.starts_with(&keyed::MAGIC) {
             return Some(Self::Keyed);
         }
-        // The cookie of a bitmap with runs is text, too. Which containers have runs may look like
-        // text as well, but the keys of the containers behind do not.
-        if has_no_controls(&bytes[..bytes.len().min(KEYS_END)]) {
+        // The cookie of a bitmap with runs is text, too. The number of containers behind it has a control
+        // character if there are few; if not, the place of the first one has, which is below 2^24.
+        let has_cookie = |bytes: &[u8]| bytes.starts_with(&RUNS_COOKIE.to_le_bytes());
+        if (has_cookie(bytes) || bytes.get(12..).is_some_and(has_cookie))
+            && has_no_controls(&bytes[..bytes.len().min(HEAD)])
+        {
             return None;
         }
         // A number of buckets, the key of the first one, and the cookie of its bitmap.

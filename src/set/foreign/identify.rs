@@ -58,7 +58,7 @@ pub enum Foreign {
     JavaNavigableMap,
     /// A table. It may have numbers, or rows of [`spark`](super::spark).
     Table(TableFormat),
-    /// Digits and white space.
+    /// Printable characters and white space.
     Text,
     /// No bytes.
     Empty,
@@ -112,7 +112,7 @@ impl Foreign {
         if let Some(kind) = doris::kind(bytes) {
             return Self::Doris(kind);
         }
-        let text = |&byte: &u8| byte.is_ascii_digit() || byte.is_ascii_whitespace();
+        let text = |&byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
         if bytes.iter().take(4096).all(text) { Self::Text } else { Self::Unknown }
     }
 

@@ -108,11 +108,9 @@ impl Reading {
             Some(_) => false,
             None => matches!(found, Foreign::ClickHouse | Foreign::ClickHouseSmall),
         };
-        let has_vectors = match self.from {
-            Some(Origin::Bytes(ForeignFormat::Delta)) => found == Foreign::DeltaFile,
-            Some(_) => false,
-            None => matches!(found, Foreign::DeltaFile | Foreign::Puffin),
-        };
+        let has_vectors = self.is_puffin(found)
+            || found == Foreign::DeltaFile
+                && matches!(self.from, None | Some(Origin::Bytes(ForeignFormat::Delta)));
         let wrong = match self {
             Self { vector: Some(_), .. } if !has_vectors => {
                 "the number of a vector is for files of several deletion vectors"
@@ -138,6 +136,12 @@ impl Reading {
         Err(Error::usage(format!("{wrong}; {name}: {found}")))
     }
 
+    /// Whether the bytes are read as a Puffin file, which holds vectors of Iceberg.
+    fn is_puffin(&self, found: Foreign) -> bool {
+        found == Foreign::Puffin
+            && matches!(self.from, None | Some(Origin::Bytes(ForeignFormat::Iceberg)))
+    }
+
     /// Reads the bytes: as the caller says, or as [`decode`](super::decode) does. Of a Puffin file with several
     /// vectors, which belong to different data files, one must be chosen.
     ///
@@ -152,7 +156,7 @@ impl Reading {
             return decode_click_house(bytes, width, name);
         }
         match self.from {
-            _ if self.vector.is_some() || (self.from.is_none() && found == Foreign::Puffin) => {
+            _ if self.vector.is_some() || self.is_puffin(found) => {
                 decode_part(bytes, &self.part(parts(bytes, name)?, name)?, name)
             }
             Some(Origin::Bytes(format)) => decode_as(bytes, format, name),

@@ -302,6 +302,13 @@ mod puffins {
         assert_eq!(found[1].data_file.as_deref(), Some("data-1.parquet"));
         assert_eq!(values(&decode_part(&whole, &found[1], "puffin").unwrap()), [1 << 40]);
         assert_eq!(values(&decode(&whole, "puffin").unwrap()), [1, 5, 1 << 40]);
+        let iceberg = Some(Origin::Bytes(ForeignFormat::Iceberg));
+        let second = Reading { from: iceberg, vector: Some(2), ..Reading::default() };
+        assert_eq!(values(&second.decode(&whole, "puffin").unwrap()), [1 << 40]);
+        let one = file(&[&a], |footer| footer);
+        let only = Reading { from: iceberg, ..Reading::default() };
+        assert_eq!(values(&only.decode(&one, "puffin").unwrap()), [1, 5]);
+        assert_eq!(values(&only.decode(&a, "blob").unwrap()), [1, 5]);
         for cut in 0..whole.len() {
             assert!(decode(&whole[..cut], "puffin").is_err(), "cut at {cut}");
         }

@@ -112,5 +112,63 @@ fn duplicate_share(sample: &Sample, window: Window, format: Format) -> f64 {
     let universe = (window.last - window.base) as f64 + 1.0;
     let all = values(sample, format) as f64;
     let spread = 1.0 - universe / all * -(-all / universe).exp_m1();
-    seen.max(spread).clamp(0.0, 1.0)
+    let repeats = found - sorted.len() as f64;
+    let expected = found - universe * -(-found / universe).exp_m1();
+    // A wrong guess costs time if the input can be read again; else it may end the run.
+    let is_telling = expected >= TELLING && sample.can_reread;
+    let guess = if is_telling { spread.min(copies(repeats, found, all)) } else { spread };
+    seen.max(guess).clamp(0.0, 1.0)
+}
+
+/// Repeats that are expected in a sample, at least, if those that it has say more than the spread of
+/// its values: ids that occur once each may fill their range.
+const TELLING: f64 = 30.0;
+
+/// Share of `all` values that repeat another one, if each occurs as often, and `repeats` pairs of the
+/// `found` ones of a sample are alike. With a margin for chance.
+fn copies(repeats: f64, found: f64, all: f64) -> f64 {
+    let most = repeats + 2.0 * repeats.sqrt() + 4.0;
+    let others = all * most / (found * found / 2.0);
+    others / (1.0 + others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(values: Vec<u64>, universe: u64, all: u64, can_reread: bool) -> f64 {
+        let sample = Sample { values, input_bytes: 4 * all, can_reread, ..Sample::default() };
+        duplicate_share(&sample, Window { base: 0, last: universe - 1 }, Format::U32Le)
+    }
+
+    /// Pseudo-random numbers below `universe`.
+    fn random(universe: u64, count: usize) -> impl Iterator<Item = u64> {
+        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+        std::iter::repeat_with(move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % universe
+        })
+        .take(count)
+    }
+
+    #[test]
+    fn repeats_that_the_sample_does_not_have_are_not_expected() {
+        let universe = 50_000_000;
+        // Each number once, in another order: an odd factor permutes the numbers below 2^26.
+        let once = (0..500_000_u64).map(|i| i * 100 * 7919 % (1 << 26)).collect::<Vec<_>>();
+        assert!(share(once.clone(), universe, universe, true) < 0.01);
+        // A stream shows its beginning alone.
+        assert!(share(once.clone(), universe, universe, false) > 0.3);
+        // A few values tell nothing.
+        assert!(share(once[..2000].to_vec(), universe, universe, true) > 0.3);
+        let drawn: Vec<u64> = random(universe, 500_000).collect();
+        let found = share(drawn, universe, universe, true);
+        assert!((0.3..0.45).contains(&found), "{found}");
+        // Each number twice, far apart: about half of the pairs that draws would have.
+        let twice = random(universe, 500_000).map(|value| value / 2 * 2 + value % 2 * universe);
+        let found = share(twice.collect(), 2 * universe, universe, true);
+        assert!((0.1..0.4).contains(&found), "{found}");
+    }
 }
