@@ -132,7 +132,7 @@ fn line_hint(
             "if its lines end in NUL, say so with --zero-terminated"
         }
         _ if is_binary(excerpt) => {
-            "it is no text: bitset identify FILE tells what it is, bitset convert reads sets of other programs, --from u32le or another integers"
+            "it is no text: bitset identify FILE tells what it is, bitset convert reads sets of other programs, --from u32le or u64le takes plain integers"
         }
         Malformed::LineTooLong if program == "bitset" => {
             "a line has one number, range or block: check the line ends"

@@ -53,9 +53,7 @@ impl Sort {
             return Err(Error::usage("columns and headers are for text, not for binary formats"));
         }
         if self.selection.counted && !self.to.is_text() && self.table.is_none() && !is_typed {
-            return Err(Error::usage(
-                "counts are for text only, and for Parquet and Arrow files",
-            ));
+            return Err(Error::usage("counts are for text only, and for Parquet and Arrow files"));
         }
         if self.no_quoting && self.column.is_none() {
             return Err(Error::usage(NO_FIELDS));

@@ -213,8 +213,11 @@ fn misunderstood(text: &str, error: &ParseExpressionError) -> Error {
     let left = before.char_indices().rev().nth(AROUND - 1).map_or(0, |(at, _)| at);
     let right = behind.char_indices().nth(AROUND).map_or(behind.len(), |(at, _)| at);
     let dots = |cut: bool| if cut { "…" } else { "" };
+    // Files are mostly typed with a suffix or a folder.
+    let is_file = behind.starts_with(['.', '/']);
+    let hint = if is_file { "; files get names: eval 'a & b' a=FILE b=FILE" } else { "" };
     Error::usage(format!(
-        "{error}\n  {}{}<here>{}{}",
+        "{error}{hint}\n  {}{}<here>{}{}",
         dots(left > 0),
         before[left..].escape_debug(),
         behind[..right].escape_debug(),
