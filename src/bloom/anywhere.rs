@@ -102,11 +102,15 @@ macro_rules! anywhere {
         }
 
         fn rate(spec: &Spec, words: &[u64]) -> f64 {
-            params::rate_of_fill(real(Self::ones(spec, words)) / real(spec.cells), spec.hashes)
+            let ones = Self::ones(spec, words);
+            let rate = params::rate_of_fill(real(ones) / real(spec.cells), spec.different_hashes());
+            spec.with_collisions(rate, Self::keys(spec, ones))
         }
 
         fn rate_with(spec: &Spec, keys: u64) -> f64 {
-            params::rate(spec.cells, keys, spec.hashes)
+            let fill = params::fill(spec.cells, keys, spec.hashes);
+            let rate = params::rate_of_fill(fill, spec.different_hashes());
+            spec.with_collisions(rate, real(keys))
         }
 
         fn rate_deviation(spec: &Spec, keys: u64) -> f64 {

@@ -84,11 +84,13 @@ impl Layout for Blocked {
             let fill = f64::from(ones) / real(BLOCK_BITS);
             real(lines) * params::rate_of_fill(fill, spec.hashes)
         });
-        rates.sum::<f64>() / real(spec.cells / BLOCK_BITS)
+        let rate = rates.sum::<f64>() / real(spec.cells / BLOCK_BITS);
+        let ones = (0_u64..).zip(lines_of_fill).map(|(ones, lines)| ones * lines).sum();
+        spec.with_collisions(rate, Self::keys(spec, ones))
     }
 
     fn rate_with(spec: &Spec, keys: u64) -> f64 {
-        params::rate_blocked(spec.cells, keys, spec.hashes)
+        spec.with_collisions(params::rate_blocked(spec.cells, keys, spec.hashes), real(keys))
     }
 
     fn rate_deviation(spec: &Spec, keys: u64) -> f64 {

@@ -127,14 +127,21 @@ impl<D: Design> Builder<D> {
     /// little memory.
     pub fn build(self) -> Result<Filter<D>, BuildError> {
         let spec = self.spec()?;
-        let words = spec.words().ok_or(BuildError::TooLarge)?;
+        let words = Memory::zeroed(spec.words().ok_or(BuildError::TooLarge)?)?;
+        // The size follows from a formula that knows neither equal hashes nor cells that come again.
+        let is_own = matches!(self.scheme, Scheme::Xxh3 { .. });
+        if let (Some(keys), Some(rate), true) = (self.keys, self.rate, is_own)
+            && D::rate_with(&spec, keys) > 2.0 * rate
+        {
+            return Err(BuildError::TooLarge);
+        }
         let goal = self.keys.map(|keys| {
             let rate = self.rate.unwrap_or_else(|| D::rate_with(&spec, keys));
             // With very many or very few bits for each key, rounding gives a rate of 0 or 1.
             let rate = rate.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
             Goal { keys, rate }
         });
-        Ok(Filter::from_parts(spec, Memory::zeroed(words)?, 0, goal))
+        Ok(Filter::from_parts(spec, words, 0, goal))
     }
 
     /// The filter that [`build`](Self::build) would make: its size and its

@@ -495,6 +495,8 @@ fn what_cannot_be_done_is_refused() {
         ("build k -o x --to guava --design blocked", "they size themselves"),
         ("build k -o x --to spark --funnel chars", "Spark hashes bytes or longs"),
         ("build k -o x -n 1e18", "cannot reserve"),
+        ("build k -o x -n 1000 -p 1e-17", "reach such a rate"),
+        ("build k -o x -n 1000 -p 0.01 --hashes 200", "reach such a rate"),
         ("build k -o x -n many", "expected a number such as"),
         ("build k -o missing/x", "cannot create missing/x"),
         ("add missing x", "cannot open missing"),

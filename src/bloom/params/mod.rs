@@ -31,7 +31,7 @@ pub const MAX_HASHES: u32 = 255;
 /// A number as a floating-point one. Above 2^53 its last digits are lost, which does not matter
 /// here.
 #[expect(clippy::cast_precision_loss, reason = "rates and sizes need no more digits")]
-pub(super) const fn real(number: u64) -> f64 {
+pub(crate) const fn real(number: u64) -> f64 {
     number as f64
 }
 

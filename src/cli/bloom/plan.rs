@@ -34,10 +34,11 @@ impl DesignChoice {
 
     /// The rate of a filter with so many keys.
     fn rate(self, spec: &Spec, keys: u64) -> f64 {
-        match self {
+        let rate = match self {
             Self::Blocked => params::rate_blocked(spec.cells(), keys, spec.hashes()),
             _ => params::rate(spec.cells(), keys, spec.hashes()),
-        }
+        };
+        spec.with_collisions(rate, params::real(keys))
     }
 }
 
