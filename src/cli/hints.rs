@@ -119,14 +119,10 @@ fn line_hint(
         Malformed::ManyValues => {
             "with -u, --as cidr writes blocks and --ranges ranges; bitset joins lists of them"
         }
-        _ if line == 1 && excerpt.starts_with(LZ4) => {
-            "lz4 packed it, which is not read here: unpack it in a pipe, lz4 -dc FILE |"
-        }
-        _ if line == 1 && UTF_16.iter().any(|mark| excerpt.starts_with(mark)) => {
-            "it is text in UTF-16, which is not read here: convert it in a pipe, iconv -f UTF-16 -t UTF-8 FILE |"
-        }
-        _ if line == 1 && OWN.iter().any(|begin| excerpt.starts_with(begin)) => {
-            "it is a set, a filter or an index of bitset: bitset cat prints the values of a set"
+        _ if line == 1
+            && let Some(hint) = start_hint(excerpt) =>
+        {
+            hint
         }
         _ if program == "bitsort" && ends_in_nul(excerpt) => {
             "if its lines end in NUL, say so with --zero-terminated"
@@ -152,6 +148,35 @@ fn line_hint(
             }
         }
     }
+}
+
+/// How inputs begin that are of a kind which is not read here, as excerpts show it, and the hint.
+const STARTS: [(&str, &str); 7] = [
+    ("\\x04\"M\\x18", "lz4 packed it, which is not read here: unpack it in a pipe, lz4 -dc FILE |"),
+    ("\\xff\\xfe", UTF_16),
+    ("\\xfe\\xff", UTF_16),
+    (
+        "FEA1",
+        "if it is a Feather file of version 1, which is not read here, write it as Parquet or Arrow",
+    ),
+    (
+        "PARE",
+        "if it is an encrypted Parquet file, which is not read here, write it without encryption",
+    ),
+    // Ours, through a pipe.
+    ("\\x89B", OURS),
+    ("\\x89S", OURS),
+];
+
+const UTF_16: &str = "it is text in UTF-16, which is not read here: convert it in a pipe, iconv -f UTF-16 -t UTF-8 FILE |";
+
+const OURS: &str =
+    "it is a set, a filter or an index of bitset: bitset cat prints the values of a set";
+
+/// The hint for an input that begins so.
+fn start_hint(excerpt: &str) -> Option<&'static str> {
+    let (_, hint) = STARTS.iter().find(|(start, _)| excerpt.starts_with(start))?;
+    Some(hint)
 }
 
 /// The hint for a text that is a number in another notation.
@@ -188,15 +213,6 @@ fn skipping(program: &str) -> &'static str {
         _ => "--invalid skip counts such lines, --rejects FILE collects them",
     }
 }
-
-/// How the excerpt of a file begins that is compressed by lz4.
-const LZ4: &str = "\\x04\"M\\x18";
-
-/// How the excerpt of a file in a format of ours begins, if it comes through a pipe.
-const OWN: [&str; 2] = ["\\x89B", "\\x89S"];
-
-/// How the excerpt of a file in UTF-16 begins.
-const UTF_16: [&str; 2] = ["\\xff\\xfe", "\\xfe\\xff"];
 
 /// The hint for an action on a file that the system refused.
 fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str> {

@@ -34,6 +34,45 @@ fn options_of_gnu_sort_are_taken_or_answered() {
 }
 
 #[test]
+fn a_hint_says_what_helps_with_this_input() {
+    let work = Workspace::new();
+    for (input, hint) in [
+        (&b"1,000\r\n2\r\n"[..], "hint: --invalid skip counts"),
+        (b"1\r2\r", "hint: its lines end in carriage returns alone"),
+        (b"10.0.0.1\r\n", "hint: --as ipv4 reads addresses"),
+        (b"id\r\n1\r\n", "--header skips a first line of names"),
+        (b"2001:db8::1\n", "hint: this may be an IPv6 address"),
+        (b"0xFF\n", "hint: --as hex"),
+        (b"3\x004\0", "hint: if its lines end in NUL"),
+        (b"\x01\x02\x03", "--from u32le or u64le"),
+        (b"FEA1\0\0\0\0", "hint: if it is a Feather file"),
+    ] {
+        work.run_with("", input).refused(hint);
+    }
+    work.run_with("--column 2", b"5,10.0.0.1\n").refused("hint: --as ipv4 reads addresses");
+    work.run_with("--column 1", b"1,\"a\" b\n").refused("hint: if a quote is a byte");
+    let note = work.run_with("--column 1 --delimiter \\x20", b" 1 5\n 2 6\n");
+    assert_eq!((note.code, &*note.out), (Some(0), ""));
+    assert!(note.err.contains("empty in all 2 rows; check --delimiter"), "{}", note.err);
+    assert_eq!(work.run_with("--column 2 --header", b"PAR1,id\n5,7\n").quiet(), "7\n");
+    work.write("par.csv", "PAR1,id\n5,7\n");
+    assert_eq!(work.run("--column id par.csv").quiet(), "7\n");
+    work.set("build -o a.bits", "1\n").quiet();
+    for (line, hint) in [
+        ("contains a.bits 10.0.0.1", "--as ipv4 reads addresses"),
+        ("rank a.bits 0x5", "--as hex"),
+        ("add a.bits 10.9.0.0", "no such file; --as ipv4"),
+        ("count a.bits 10.0.0.0 10.0.255.255", "no file \"10.0.0.0\"; --as ipv4"),
+        ("eval a.txt&b", "files get names"),
+    ] {
+        work.set(line, "").refused(hint);
+    }
+    for (typed, hint) in [("--distinct", "--unique"), ("--signed", "negative numbers")] {
+        work.run_with(typed, b"").refused(hint);
+    }
+}
+
+#[test]
 fn a_folder_that_is_not_there_is_no_place_for_temporary_files() {
     let work = Workspace::new();
     work.write("ids", "2\n1\n");
