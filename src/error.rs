@@ -479,6 +479,12 @@ impl Error {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
+    /// Whether a file is not there.
+    #[cfg(feature = "cli")]
+    pub(crate) fn is_no_file(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
     /// Whether there is no room on a disk.
     pub(crate) fn is_full_disk(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)

@@ -308,7 +308,8 @@ fn add_numbers(sort: Sort, numbers: Numbers) -> PyResult<(Sort, Refusal)> {
 /// `tmp` (folders of temporary files), `spill` (False: none are written), `unique`, `reverse`,
 /// `count`, `repeated`, `merge`, `header`, `zero_terminated`, `invalid` ("fail" or "skip"),
 /// `rejects` (a file for malformed lines), `strategy`, `column` (a number from 1, or a name; of a
-/// table in memory a name), `delimiter`, `quoting` (False: a `"` is a byte as any other), `from_format`, `format`, and `progress`, which is called
+/// table in memory a name), `delimiter`, `quoting` (False: a `"` is like any
+/// other byte), `from_format`, `format`, and `progress`, which is called
 /// with a phase, the units done and all units, at the start, some times a second, and when all is
 /// done. Its exception ends the run, as Ctrl-C does, and nothing is left behind; only that of the
 /// last call comes when the output is there.

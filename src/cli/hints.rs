@@ -75,7 +75,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "bitset build makes a set of numbers in text, and of a column of a table"
         }
         Error::CannotReread { .. } => {
-            "raise --mem, or give a file that is not packed instead of a pipe; a sort without --no-spill uses temporary files, a merge needs a buffer for each input"
+            "raise --mem, or give a plain file, as pipes and packed files cannot be read twice; a sort without --no-spill uses temporary files, a merge needs a buffer for each input"
         }
         Error::Io { action, path, source } => return io_hint(action, path, source),
         _ => return None,
@@ -133,7 +133,7 @@ fn line_hint(
         Malformed::LineTooLong if program == "bitset" => {
             "a line has one number, range or block: check the line ends"
         }
-        Malformed::BadQuote => "if a quote is a byte as any other in this file, say --no-quoting",
+        Malformed::BadQuote => "if a quote is like any other byte in this file, say --no-quoting",
         _ if has_carriage_returns(excerpt) => {
             "its lines end in carriage returns alone: tr '\\r' '\\n' < FILE | makes lines of them"
         }
@@ -181,22 +181,32 @@ fn start_hint(excerpt: &str) -> Option<&'static str> {
 
 /// The hint for a text that is a number in another notation.
 pub(super) fn notation(text: &str) -> Option<&'static str> {
-    let mut fields = text.split([',', ';', '\t', '|', ' ', '"']);
-    if fields.clone().any(may_be_ipv6) {
+    if may_be_ipv6(text) {
         return Some("this may be an IPv6 address: only those of IPv4 are read, with --as ipv4");
     }
-    if fields.any(may_be_address) {
+    if has_notation() {
+        return None;
+    }
+    if may_be_address(text) {
         return Some("--as ipv4 reads addresses, and --as cidr writes blocks of them");
     }
-    let is_hex = text.starts_with("0x") || text.starts_with("0X");
-    is_hex.then_some("--as hex reads hexadecimal numbers")
+    if text.starts_with("0x") || text.starts_with("0X") {
+        return Some("--as hex reads hexadecimal numbers");
+    }
+    let mut fields = text.split([',', ';', '\t', '|', ' ', '"']);
+    fields.any(may_be_address).then_some("--as ipv4 reads addresses, if the wanted column has them")
+}
+
+/// Whether the user has said how numbers are written.
+fn has_notation() -> bool {
+    std::env::args_os().any(|word| word.as_encoded_bytes().starts_with(b"--as"))
 }
 
 /// The same for a first line with letters.
 fn may_be_header(program: &str) -> &'static str {
     match program {
         "bitset" => {
-            "build, filter and group leave such lines of their input out with --skip-invalid; tail -n +2 FILE | leaves out a first line of names"
+            "build, filter and group leave such lines of their input out with --skip-invalid; a first line of names is left out by --header with --column, else by tail -n +2 FILE |"
         }
         _ => {
             "--invalid skip counts such lines, --rejects FILE collects them, --header skips a first line of names"
@@ -269,14 +279,17 @@ fn readable(excerpt: &str) -> String {
 
 /// Whether a malformed line has a carriage return before a digit.
 fn has_carriage_returns(excerpt: &str) -> bool {
-    let behind = excerpt.split(r"\r").skip(1);
-    behind.into_iter().any(|behind| behind.starts_with(|next: char| next.is_ascii_digit()))
+    let typed = excerpt.replace(r"\\", ""); // a backslash of the line itself
+    typed.split(r"\r").skip(1).any(|behind| behind.starts_with(|next: char| next.is_ascii_digit()))
 }
 
 /// Whether a malformed line may be numbers that end in NUL.
 fn ends_in_nul(excerpt: &str) -> bool {
     let numbers = excerpt.replace(r"\x00", " ");
-    numbers.len() < excerpt.len()
+    // In UTF-16 each digit would be followed by one.
+    let has_long = numbers.split(' ').any(|number| number.len() > 1);
+    has_long
+        && numbers.len() < excerpt.len()
         && numbers.starts_with(|first: char| first.is_ascii_digit())
         && numbers.chars().all(|shown| shown.is_ascii_digit() || matches!(shown, ' ' | '…'))
 }

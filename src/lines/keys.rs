@@ -285,7 +285,12 @@ impl LineJob<'_> {
                     reason: Malformed::BadQuote | Malformed::RecordTooLong, ..
                 } => {
                     let row = row.strip_suffix(b"\r").unwrap_or(row);
-                    fields(row, selector.delimiter).nth(block.column)
+                    if selector.quoting {
+                        fields(row, selector.delimiter).nth(block.column)
+                    } else {
+                        let mut fields = row.split(|byte| *byte == selector.delimiter);
+                        fields.nth(block.column).map(Cow::Borrowed)
+                    }
                 }
                 Line::Malformed { reason: Malformed::MissingField, .. } => None,
                 _ if row.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) => {

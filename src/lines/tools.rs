@@ -135,7 +135,7 @@ impl LineTools {
         self
     }
 
-    /// Takes a `"` in delimited text as any other byte: see
+    /// Takes a `"` in delimited text like any other byte: see
     /// [`Sort::no_quoting`](crate::sort::Sort::no_quoting). Only with a [`column`](Self::column).
     pub fn no_quoting(mut self, no_quoting: bool) -> Self {
         self.no_quoting = no_quoting;

@@ -16,7 +16,7 @@ use memchr::{memchr_iter, memchr2};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Longest record of several lines: a longer one has a quote that is never closed.
+/// Longest record. One of several lines that is longer has a quote that is never closed.
 pub(crate) const MAX_RECORD_BYTES: usize = 1 << 20;
 
 /// Why there is nothing to quote.

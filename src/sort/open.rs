@@ -3,11 +3,10 @@
 use super::{Report, Sort};
 use crate::error::{Error, Result};
 use crate::io::compression::{self, HEAD_BYTES};
-#[cfg(feature = "cli")]
 use crate::io::page;
 use crate::io::read::{is_stdin, open_file};
 use crate::io::write::Telling;
-use crate::set::file::{SetFile, SetKind, Spool, has_no_controls};
+use crate::set::file::{SetFile, SetKind, Spool};
 use std::io::{self, Cursor, Read, Seek};
 use std::path::Path;
 
@@ -113,7 +112,7 @@ fn look(path: &Path, sort: Sort) -> Result<Found> {
     let packed = sort.open_options(1).compression(&name, &head);
     let is_stdin = is_stdin(path);
     // A file was looked at before, and is no set that is whole.
-    let is_text = regular && !is_stdin && has_no_controls(&head);
+    let is_text = regular && !is_stdin && page::has_no_controls(&head);
     if packed.is_none() && !is_text && SetKind::may_begin(&head) {
         return copy(Cursor::new(head).chain(file), path, spool);
     }
@@ -153,7 +152,9 @@ fn look(path: &Path, sort: Sort) -> Result<Found> {
 /// The first bytes; fewer if the reader ends before.
 fn head_of(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    reader.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    reader.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    let more = page::wanted_of_roaring(&head) - head.len();
+    reader.take(more as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 

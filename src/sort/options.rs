@@ -328,7 +328,7 @@ impl Sort {
         self
     }
 
-    /// Takes a `"` in delimited text as any other byte. This is for files that do not quote as RFC
+    /// Takes a `"` in delimited text like any other byte. This is for files that do not quote as RFC
     /// 4180 says, such as tab-separated exports of databases, and logs: else a field that begins
     /// with a `"` goes on to the next one, also over line ends. The run fails without a
     /// [`column`](Self::column).

@@ -123,7 +123,7 @@ fn broken_records_are_read_alike_in_blocks_of_any_size() {
 }
 
 #[test]
-fn without_quoting_a_quote_is_a_byte_as_any_other() {
+fn without_quoting_a_quote_is_like_any_other_byte() {
     for seed in 1..40 {
         let text = text(0xD1B5_4A32_D192_ED03_u64.wrapping_mul(seed), 3000);
         for column in 0..2 {
@@ -174,6 +174,11 @@ fn tab_separated_text_without_quoting_keeps_all_its_rows_in_every_command() {
     work.set("bloom build -o ids.bloom ids", "").quiet();
     let filter = format!("bloom filter ids.bloom rows.tsv {column} --no-quoting");
     assert_eq!(work.set(&filter, "").quiet(), "2\tx\n3\ty\"\n");
+    let long = format!("\"a\tb\"\t5\t{}\n", "a".repeat(1 << 20));
+    work.write("long.tsv", &long);
+    work.set("bloom build -o five.bloom", "5\n").quiet();
+    let column = "--column 3 --delimiter \\t --no-quoting";
+    assert_eq!(work.set(&format!("bloom filter five.bloom long.tsv {column}"), "").quiet(), long);
     for line in ["rows.tsv --no-quoting", "--no-quoting"] {
         assert_eq!(work.run(line).code, Some(2), "{line}");
     }

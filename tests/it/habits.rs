@@ -43,17 +43,17 @@ fn a_hint_says_what_helps_with_this_input() {
         (b"id\r\n1\r\n", "--header skips a first line of names"),
         (b"2001:db8::1\n", "hint: this may be an IPv6 address"),
         (b"0xFF\n", "hint: --as hex"),
-        (b"3\x004\0", "hint: if its lines end in NUL"),
+        (b"30\x0040\0", "hint: if its lines end in NUL"),
         (b"\x01\x02\x03", "--from u32le or u64le"),
         (b"FEA1\0\0\0\0", "hint: if it is a Feather file"),
     ] {
         work.run_with("", input).refused(hint);
     }
     work.run_with("--column 2", b"5,10.0.0.1\n").refused("hint: --as ipv4 reads addresses");
-    work.run_with("--column 1", b"1,\"a\" b\n").refused("hint: if a quote is a byte");
+    work.run_with("--column 1", b"1,\"a\" b\n").refused("hint: if a quote is like");
     let note = work.run_with("--column 1 --delimiter \\x20", b" 1 5\n 2 6\n");
     assert_eq!((note.code, &*note.out), (Some(0), ""));
-    assert!(note.err.contains("empty in all 2 rows; check --delimiter"), "{}", note.err);
+    assert!(note.err.contains("no row has a value in this column; check"), "{}", note.err);
     assert_eq!(work.run_with("--column 2 --header", b"PAR1,id\n5,7\n").quiet(), "7\n");
     work.write("par.csv", "PAR1,id\n5,7\n");
     assert_eq!(work.run("--column id par.csv").quiet(), "7\n");

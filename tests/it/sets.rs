@@ -812,6 +812,9 @@ fn text_that_has_the_mark_of_a_bitmap_is_text() {
         let bytes = std::fs::read(work.file("runs.roaring")).unwrap();
         assert_eq!(bytes[..2], *b";0");
         assert_eq!(work.set("count runs.roaring", "").quiet(), format!("{values}\n"));
+        assert_eq!(work.set_with("count -", &bytes).quiet(), format!("{values}\n"));
+        let skipped = work.set_with("build --skip-invalid -o none.bits", &bytes);
+        skipped.refused("all of it would be left out as malformed");
         work.write("cut.roaring", &bytes[..bytes.len() - 3]);
         for question in ["verify cut.roaring", "count cut.roaring", "info cut.roaring"] {
             work.set(question, "").refused("the bytes end inside of a roaring bitmap");

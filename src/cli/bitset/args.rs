@@ -170,7 +170,7 @@ pub(super) enum Command {
     /// Values in an odd number of sets
     Xor(JoinArgs),
     /// Values of the first set that are in no other
-    #[command(aliases = ["difference", "minus", "not"])]
+    #[command(aliases = ["difference", "minus"])]
     Andnot(JoinArgs),
     /// Values in at least K of the sets
     AtLeast {

@@ -29,12 +29,13 @@ pub(super) fn count(source: &Source, operands: &[PathBuf]) -> Result<()> {
     };
     check_stdin(sets)?;
     let count = |path: &PathBuf| {
-        let hint = path.to_str().and_then(hints::notation).filter(|_| !path.exists());
-        if let Some(hint) = hint {
-            let what = format!("there is no file \"{}\"; {hint}", path.display());
-            return Err(Error::usage(what));
-        }
-        let set = source.open(path)?;
+        let set =
+            source.open(path).map_err(|error| match path.to_str().and_then(hints::notation) {
+                Some(hint) if error.is_no_file() => {
+                    Error::usage(format!("there is no file \"{}\"; {hint}", path.display()))
+                }
+                _ => error,
+            })?;
         match range {
             None => Ok(set.len()),
             Some((first, last)) => set.range_len(first..=last),

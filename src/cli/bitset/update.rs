@@ -37,14 +37,17 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Vec<Box<dyn AsSet>>>
                 let typed = typed.get_or_insert_with(|| Changes::new(source.folder()));
                 typed.push_range(first, last, true)?;
             }
-            Some(Err(reason))
-                if operand.to_str().is_some_and(starts_as_number) && !path.exists() =>
-            {
-                let name = path.display();
-                let hint = operand.to_str().and_then(hints::notation);
-                let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-                let what = format!("\"{name}\": {reason}, and there is no such file{hint}");
-                return Err(Error::usage(what));
+            Some(Err(reason)) if operand.to_str().is_some_and(starts_as_number) => {
+                let set = source.open(path).map_err(|error| {
+                    if !error.is_no_file() {
+                        return error;
+                    }
+                    let name = path.display();
+                    let hint = operand.to_str().and_then(hints::notation);
+                    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+                    Error::usage(format!("\"{name}\": {reason}, and there is no such file{hint}"))
+                });
+                sets.push(Box::new(set?));
             }
             _ => sets.push(Box::new(source.open(path)?)),
         }

@@ -7,7 +7,7 @@ mod job;
 use super::exit::{self, NO, say};
 use super::generate;
 use super::progress::{Bar, When};
-use super::stats::{Work, render};
+use super::stats::{StatsFormat, Work, render};
 use super::stdout::{print, stdout};
 use crate::error::{Error, Result};
 use crate::kernel::sys::Machine;
@@ -103,9 +103,12 @@ fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
     };
     drop(bar);
     let report = report?;
-    if args.columns.column().is_some() && report.values == 0 && report.blank > 0 && !args.quiet {
-        let rows = report.blank;
-        say(&format!("{PROGRAM}: the column is empty in all {rows} rows; check --delimiter"));
+    let has_nothing = report.values == 0 && report.rejected == 0 && report.blank > 0;
+    // Statistics as JSON are one object on one line.
+    if args.columns.column().is_some() && has_nothing && args.stats != Some(StatsFormat::Json) {
+        say(&format!(
+            "{PROGRAM}: no row has a value in this column; check --column and --delimiter"
+        ));
     }
     if let Some(format) = args.stats {
         say(&render(&report, format));

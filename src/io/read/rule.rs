@@ -32,7 +32,8 @@ impl Purpose {
         leaves_out: bool,
     ) -> Result<()> {
         let refuses_own = is_binary || leaves_out || self == Self::Bytes;
-        let is_own = refuses_own && page::may_begin(head);
+        let is_own = refuses_own && page::may_begin(head)
+            || leaves_out && !is_binary && page::may_be_roaring(head);
         let format = match self {
             Self::Values => None,
             Self::Text | Self::Bytes => TableFormat::of_binary(head),

@@ -182,7 +182,7 @@ impl Group {
         self
     }
 
-    /// Takes a `"` in text as any other byte: see [`Sort::no_quoting`].
+    /// Takes a `"` in text like any other byte: see [`Sort::no_quoting`].
     pub fn no_quoting(mut self, no_quoting: bool) -> Self {
         self.sort = self.sort.no_quoting(no_quoting);
         self

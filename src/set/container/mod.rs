@@ -92,7 +92,8 @@ pub(crate) fn intervals(runs: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
 /// mispredicted: the caller finds out without a branch.
 fn for_overlaps(ours: &[[u8; 4]], theirs: &[[u8; 4]], mut visit: impl FnMut(u32, u32)) {
     let (mut i, mut j) = (0_usize, 0_usize);
-    // Differences are negative until a list ends. One branch asks for both: which list ends first is random.
+    // Differences are negative until a list ends. One branch asks for both, because it is random
+    // which list ends first.
     while (i.wrapping_sub(ours.len()) & j.wrapping_sub(theirs.len())).cast_signed() < 0 {
         let ((first, last), (other_first, other_last)) = (ends(ours[i]), ends(theirs[j]));
         visit(first.max(other_first), last.min(other_last));

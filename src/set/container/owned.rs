@@ -28,7 +28,7 @@ pub(crate) enum Owned {
     Runs(Vec<[u8; 4]>, u32),
 }
 
-const _: () = assert!(size_of::<Owned>() == 32, "the few take no more room than the vectors");
+const _: () = assert!(size_of::<Owned>() <= 32, "the few fit in the room of a vector and a count");
 
 #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
 pub(super) fn ones(words: &BitmapWords) -> u32 {

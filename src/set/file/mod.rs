@@ -24,7 +24,7 @@ pub(crate) use portable::{Portable, PortableWriter};
 pub use questions::FileValues;
 #[cfg(feature = "cli")]
 pub(crate) use set_file::NO_SET;
-pub(crate) use set_file::{Member, Sections, has_no_controls};
+pub(crate) use set_file::{Member, Sections};
 pub use set_file::{SetFile, SetKind};
 pub(crate) use sizes::Sizes;
 #[cfg(feature = "cli")]

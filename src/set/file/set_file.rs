@@ -2,6 +2,7 @@
 
 use super::header::{CARDINALITY_AT, Header, MAGIC, Representation};
 use crate::error::{Error, FolderFault, Result};
+use crate::io::page::may_be_roaring;
 use crate::io::page::{self, Section, damaged, verify_blocks, verify_checksums};
 use crate::io::read::{check_whole, map};
 use crate::kernel::sys::{LOST, Map, map_file, maps_are_guarded};
@@ -10,8 +11,8 @@ use crate::set::folder::{Folder, MANIFEST, open_parts};
 use crate::set::keyed::{self, Body};
 use crate::set::sparse::GroupEncoder;
 use crate::set::view::{
-    Bucket, Damage, DenseView, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView, RunList, SetView, Shape,
-    SparseView, Table, TreemapView, check_buckets,
+    Bucket, Damage, DenseView, RoaringView, RunList, SetView, Shape, SparseView, Table,
+    TreemapView, check_buckets,
 };
 use std::fs::File;
 use std::ops::Range;
@@ -582,31 +583,15 @@ impl SetFile {
 const OTHER_ENDS: &str = "smallest or largest value are not those of the set";
 /// The message for bytes that are no set.
 pub(crate) const NO_SET: &str = "neither a .bits file nor a portable roaring bitmap";
-/// The place of the first container of a bitmap that has four or more lies before: behind the cookie, a
-/// bit for each container that says whether it has runs, and four bytes a container.
-const HEAD: usize = 4 + (1 << 16) / 8 + 4 * (1 << 16) + 4;
 /// Representation that no header has.
 const NO_HEADER: &str = "the file has no parts";
-
-/// Whether these bytes may be of a text: they have no control characters but white space.
-pub(crate) fn has_no_controls(bytes: &[u8]) -> bool {
-    bytes.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
-}
 
 impl SetKind {
     /// Whether a file that begins with `head` may be a set. No text file may be.
     pub(crate) fn may_begin(head: &[u8]) -> bool {
-        let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-        let cookie = |bytes: &[u8]| {
-            let cookie = bytes.first_chunk().map(|&cookie| u32::from_le_bytes(cookie));
-            cookie.is_some_and(|cookie| {
-                cookie == NO_RUNS_COOKIE
-                    || cookie & 0xFFFF == u32::from(RUNS_COOKIE) && !head.iter().all(is_text)
-            })
-        };
         let is_empty = head == [0; 8];
         let is_own = head.starts_with(&MAGIC) || head.starts_with(&keyed::MAGIC);
-        is_own || cookie(head) || is_empty || head.get(12..).is_some_and(cookie)
+        is_own || is_empty || may_be_roaring(head)
     }
 
     /// The kind of a file that begins with these bytes.
@@ -618,12 +603,7 @@ impl SetKind {
         if bytes.starts_with(&keyed::MAGIC) {
             return Some(Self::Keyed);
         }
-        // The cookie of a bitmap with runs is text, too. The number of containers behind it has a control
-        // character if there are few; if not, the place of the first one has, which is below 2^24.
-        let has_cookie = |bytes: &[u8]| bytes.starts_with(&RUNS_COOKIE.to_le_bytes());
-        if (has_cookie(bytes) || bytes.get(12..).is_some_and(has_cookie))
-            && has_no_controls(&bytes[..bytes.len().min(HEAD)])
-        {
+        if !may_be_roaring(bytes) && !bytes.starts_with(&[0; 8]) {
             return None;
         }
         // A number of buckets, the key of the first one, and the cookie of its bitmap.

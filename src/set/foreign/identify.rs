@@ -2,6 +2,7 @@
 
 use super::{click_house, deletion, doris};
 use crate::error::Result;
+use crate::io::page::has_no_controls;
 use crate::io::read::map;
 use crate::io::table::TableFormat;
 use crate::set::file::SetKind;
@@ -58,7 +59,7 @@ pub enum Foreign {
     JavaNavigableMap,
     /// A table. It may have numbers, or rows of [`spark`](super::spark).
     Table(TableFormat),
-    /// Printable characters and white space.
+    /// Text in UTF-8, without control characters.
     Text,
     /// No bytes.
     Empty,
@@ -112,8 +113,7 @@ impl Foreign {
         if let Some(kind) = doris::kind(bytes) {
             return Self::Doris(kind);
         }
-        let text = |&byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-        if bytes.iter().take(4096).all(text) { Self::Text } else { Self::Unknown }
+        if is_text(&bytes[..bytes.len().min(4096)]) { Self::Text } else { Self::Unknown }
     }
 
     /// The content of a file, as [`of`](Self::of) tells it from the bytes.
@@ -124,6 +124,15 @@ impl Foreign {
     pub fn of_file(path: impl AsRef<Path>) -> Result<Self> {
         map(path.as_ref()).map(|bytes| Self::of(&bytes))
     }
+}
+
+/// Whether a file that begins with these bytes is text. A character may be cut at their end.
+fn is_text(head: &[u8]) -> bool {
+    let is_utf_8 = match str::from_utf8(head) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none() && error.valid_up_to() > 0,
+    };
+    is_utf_8 && has_no_controls(head)
 }
 
 impl fmt::Display for Foreign {

@@ -44,7 +44,7 @@ pub(crate) use cursor::Cursor;
 pub(crate) use dense::DenseView;
 pub(crate) use folder::{FolderPart, FolderView};
 pub use many::Prober;
-pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView};
+pub(crate) use roaring::{NO_OFFSET_THRESHOLD, RoaringView};
 pub(crate) use run_list::{RUN_BYTES, RunEntry, RunList};
 pub use runs::Runs;
 pub(crate) use screen::{BATCH, Passed, Queue, Screen};

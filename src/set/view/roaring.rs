@@ -7,13 +7,9 @@
 
 use super::Damage;
 use super::search::find_key;
+use crate::io::page::{NO_RUNS_COOKIE, RUNS_COOKIE};
 use crate::set::container::{Container, KEY_DISORDER, MAX_ARRAY, plain_bytes};
 
-/// Cookie of a bitmap without runs; the number of containers follows.
-pub(crate) const NO_RUNS_COOKIE: u32 = 12_346;
-/// Low half of the cookie of a bitmap with runs; the high half is the number of
-/// containers − 1.
-pub(crate) const RUNS_COOKIE: u16 = 12_347;
 /// A bitmap with runs and fewer containers than this has no offsets.
 pub(crate) const NO_OFFSET_THRESHOLD: usize = 4;
 
