@@ -18,6 +18,7 @@
 use crate::buffer::{Array, Column, Kind, Validity};
 use crate::error::{FLOATS, check_memory, invalid, wrong_type};
 use pyo3::exceptions::{PyImportError, PyRuntimeError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use std::any::Any;
@@ -276,6 +277,14 @@ struct Field {
     child: Option<usize>,
 }
 
+/// Whether a column of pandas has Python objects.
+fn is_object_column(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match object.getattr_opt("dtype")? {
+        Some(kind) => Ok(kind.str()?.to_str()? == "object"),
+        None => Ok(false),
+    }
+}
+
 /// Whether a column or a table of polars has Python objects. As Arrow data they are addresses.
 fn has_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let module: String = object.get_type().getattr("__module__")?.extract()?;
@@ -304,8 +313,14 @@ pub(crate) fn import(
     }
     let (field, chunks) = if object.hasattr("__arrow_c_stream__")? {
         let capsule = match object.call_method0("__arrow_c_stream__") {
-            // pandas exports its columns by way of PyArrow, which need not be there.
-            Err(error) if error.is_instance_of::<PyImportError>(object.py()) => return Ok(None),
+            // pandas exports its columns by way of PyArrow, which need not be there, and which takes
+            // Python objects for values of the first one's type.
+            Err(error)
+                if error.is_instance_of::<PyImportError>(object.py())
+                    || is_object_column(object)? =>
+            {
+                return Ok(None);
+            }
             capsule => capsule?,
         };
         let stream = Stream::take(&capsule, c"arrow_array_stream")?;
@@ -764,6 +779,19 @@ struct Values {
     /// The name of the column of a table.
     name: Option<CString>,
     error: CString,
+}
+
+/// Runs `job` with the interpreter's lock.
+///
+/// A program in C that takes a stream may have given up the lock behind the back of PyO3, which counts
+/// only what it does itself: `attach` would take it for held if this thread called us from Python.
+pub(crate) fn locked<T>(job: impl FnOnce(Python<'_>) -> T) -> T {
+    // SAFETY: the interpreter runs, because this thread made the stream in it.
+    let state = unsafe { ffi::PyGILState_Ensure() };
+    let result = Python::attach(job);
+    // SAFETY: this thread got the state from the call above, and calls are nested.
+    unsafe { ffi::PyGILState_Release(state) };
+    result
 }
 
 /// A stream of unsigned 64-bit values, in one column of this name or as they are.

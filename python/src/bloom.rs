@@ -2,7 +2,7 @@
 
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::{Column, Refused, each_block, null_rows};
-use crate::error::{at_index, bytes_object, check_memory, invalid, raise, wrong_type};
+use crate::error::{at_index, bytes_object, check_memory, invalid, push, raise, wrong_type};
 use crate::numbers::{
     BLOCK, Numbers, column_of_pandas, natural, number, optional, refuse_masked, signed,
 };
@@ -98,7 +98,8 @@ impl Keys {
             if index % BLOCK == 0 {
                 object.py().check_signals()?; // an iterator of C does not do it
             }
-            keys.push(key(&object).map_err(|error| at_index(object.py(), index, error))?);
+            let key = key(&object).map_err(|error| at_index(object.py(), index, error))?;
+            push(&mut keys, key)?;
         }
         Ok(Self::Objects(keys))
     }

@@ -209,7 +209,9 @@ impl Column {
         let kind = kind_of(&format, buffer.item_size())?;
         if buffer.dimensions() != 1 {
             let dimensions = buffer.dimensions();
-            return Err(invalid(format!("the array has {dimensions} dimensions, not one")));
+            return Err(invalid(format!(
+                "the array has {dimensions} dimensions, not one: its ravel() has one"
+            )));
         }
         if buffer.suboffsets().is_some() {
             return Err(wrong_type("the values lie behind pointers"));
@@ -353,7 +355,8 @@ fn first_negative<T: Into<i64> + Copy>(
 fn kind_of(format: &CStr, item_bytes: usize) -> PyResult<Kind> {
     let text = format.to_string_lossy();
     if item_bytes > 1 && (text.starts_with('>') || text.starts_with('!')) {
-        return Err(wrong_type(format!("values of format {text} have the other byte order")));
+        let what = "have the other byte order: numpy's array.astype(array.dtype.newbyteorder(\"=\")) swaps them";
+        return Err(wrong_type(format!("values of format {text} {what}")));
     }
     let kind = match (ElementType::from_format(format), item_bytes) {
         (ElementType::UnsignedInteger { .. }, 1) => Kind::U8,
@@ -366,6 +369,11 @@ fn kind_of(format: &CStr, item_bytes: usize) -> PyResult<Kind> {
         (ElementType::SignedInteger { .. }, 8) => Kind::I64,
         (ElementType::Float { .. }, _) => {
             return Err(wrong_type(FLOATS));
+        }
+        (ElementType::Bool, _) => {
+            let what =
+                "truth values are no integers: numpy.flatnonzero gives the places of the true ones";
+            return Err(wrong_type(what));
         }
         _ => return Err(wrong_type(format!("values of format {text} are no integers"))),
     };

@@ -46,7 +46,7 @@ pub(crate) fn invalid(error: impl Display) -> PyErr {
 }
 
 /// What a `TypeError` says of an array of floats.
-pub(crate) const FLOATS: &str = "index 0: floats are no natural numbers; astype(\"Int64\") of pandas keeps integers beside missing values";
+pub(crate) const FLOATS: &str = "index 0: floats are no natural numbers, and may have lost digits of ids: read the column as integers, in pandas with dtype=\"Int64\"";
 
 /// A `TypeError`.
 pub(crate) fn wrong_type(what: impl Into<String>) -> PyErr {
@@ -185,4 +185,20 @@ pub(crate) fn check_memory(bytes: u64) -> PyResult<()> {
     }
     let room = usize::try_from(bytes).unwrap_or(usize::MAX);
     Vec::<u8>::new().try_reserve_exact(room).map_err(|_| refused())
+}
+
+/// Appends an item of an iterable of any length.
+///
+/// # Errors
+///
+/// If there is no memory for twice as many.
+pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> PyResult<()> {
+    const FEW: usize = 1 << 10;
+    if items.len() == items.capacity() {
+        let more = items.len().max(FEW);
+        check_memory((size_of::<T>() as u64).saturating_mul((items.len() + more) as u64))?;
+        items.try_reserve(more).map_err(|error| PyMemoryError::new_err(error.to_string()))?;
+    }
+    items.push(item);
+    Ok(())
 }

@@ -192,7 +192,12 @@ impl SetFile {
         Self::close(slf);
     }
 
-    /// The same set: its file is not opened again.
+    /// The same set: its file is not opened again. Closing one of the two leaves the other open.
+    fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        Self::__copy__(slf)
+    }
+
+    /// As [`copy`](Self::copy).
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         Self::of_mapped(slf.py(), Self::mapped(slf)?, slf.get().blanks())
     }

@@ -1,6 +1,6 @@
 //! `BitSet`: a set in memory that can change.
 
-use crate::error::{at_index, invalid, raise, wrong_type};
+use crate::error::{at_index, invalid, push, raise, wrong_type};
 use crate::frozen::{copy_attributes, copy_deeply, of_class, reduced, state};
 use crate::numbers::{BLOCK, Numbers, insert_range, natural, natural_or_other, range_set};
 use crate::sets::{AbstractBitSet, Content, bytes_format, span, whole_span};
@@ -58,15 +58,14 @@ pub(crate) fn from_ranges(ranges: &Bound<'_, PyAny>) -> PyResult<IntegerSet> {
         if index % BLOCK == 0 {
             ranges.py().check_signals()?; // an iterator of C does not do it
         }
-        let range = range?;
-        let ends = range.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
-        let (start, stop) = ends.map_err(|_| {
-            wrong_type(format!("index {index}: a range is a pair of a start and a stop"))
-        })?;
-        let span =
-            whole_span(&start, &stop).map_err(|error| at_index(ranges.py(), index, error))?;
+        let ends = range?.extract::<Vec<Bound<'_, PyAny>>>();
+        let Ok([start, stop]) = ends.as_deref() else {
+            let what = format!("index {index}: a range is a pair of a start and a stop");
+            return Err(wrong_type(what));
+        };
+        let span = whole_span(start, stop).map_err(|error| at_index(ranges.py(), index, error))?;
         if let Some((first, last)) = span {
-            spans.push((first, last));
+            push(&mut spans, (first, last))?;
             values = values.saturating_add(last - first);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::arrow::{Imported, import};
 use crate::buffer::{Array, Column, Kind, Refused, each_block};
-use crate::error::{check_memory, invalid, raise, wrong_type};
+use crate::error::{check_memory, invalid, push, raise, wrong_type};
 use crate::source::{Source, source_of};
 use crate::work::{check, interrupted};
 use bitsort::set::IntegerSet;
@@ -229,7 +229,7 @@ impl Numbers {
             if index % BLOCK == 0 {
                 check(object.py(), progress)?; // an iterator of C does not do it
             }
-            values.push(item(&value?, index)?);
+            push(&mut values, item(&value?, index)?)?;
         }
         Ok(Self::Values(values))
     }

@@ -1,6 +1,6 @@
 //! `AbstractBitSet`: the questions that sets of every kind answer.
 
-use crate::arrow::export_stream;
+use crate::arrow::{export_stream, locked};
 use crate::buffer::Array;
 use crate::error::{bytes_object, check_memory, invalid, raise, wrong_type};
 use crate::frozen::FrozenBitSet;
@@ -968,6 +968,10 @@ impl AbstractBitSet {
     }
 
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
+        if slf.get().is_closed(slf.py()) {
+            return Ok(escaped(slf.repr()?.to_str()?));
+        }
         let source = slf.get().source(slf.py())?;
         let shown = |value: Option<u64>| value.map_or("–".to_owned(), |value| value.to_string());
         let mut rows = vec![
@@ -979,7 +983,6 @@ impl AbstractBitSet {
             rows.push(("file", mapped.path().display().to_string()));
             rows.push(("bytes", mapped.set.file_bytes().to_string()));
         }
-        let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
         let mut body = String::new();
         for (name, value) in rows {
             let value = escaped(&value);
@@ -1124,7 +1127,7 @@ fn stream<'py>(
         // Only the thread that takes the values checks for signals. Another thread must not: the
         // taking thread may wait for it and hold the interpreter's lock.
         if thread::current().id() == caller {
-            Python::attach(|py| py.check_signals().map_err(|error| again(py, &error)))?;
+            locked(|py| py.check_signals().map_err(|error| again(py, &error)))?;
         }
         let values = source.batch(start, BLOCK).map_err(|error| error.to_string())?;
         from = values.last().and_then(|last| last.checked_add(1));

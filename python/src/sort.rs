@@ -11,6 +11,7 @@ use bitsort::number::{Column as Field, Notation};
 use bitsort::set::SetFormat;
 use bitsort::sort::{ArraySort, InvalidLines, Sort, Strategy};
 use bitsort::{ByteSize, Format, Progress};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use std::collections::BTreeMap;
@@ -107,10 +108,16 @@ impl Options {
             if !value.is_none() {
                 options.set(&name, &value).map_err(|error| {
                     let py = value.py();
-                    if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) {
-                        return wrong_type(format!("{name}: {}", error.value(py)));
+                    let what = || format!("{name}: {}", error.value(py));
+                    match error.get_type(py) {
+                        kind if kind.is(py.get_type::<PyTypeError>()) => {
+                            wrong_type(what())
+                        }
+                        kind if kind.is(py.get_type::<PyValueError>()) => {
+                            invalid(what())
+                        }
+                        _ => error,
                     }
-                    error
                 })?;
             }
         }

@@ -472,6 +472,34 @@ def test_objects_of_polars_are_no_addresses(tmp_path):
         names.add_many(pl.DataFrame({"a": texts}))
 
 
+def test_objects_of_pandas_are_taken_as_those_of_a_list():
+    top = pd.Series([2**63 + 5, 1], dtype=object)
+    assert bs.BitSet(top) == {2**63 + 5, 1}
+    assert list(bs.BitSet([1]).contains_many(top)) == [False, True]
+    assert bs.Bloom(10, 0.1).add_many(pd.Series(["a", 5], dtype=object)) == 2
+    with pytest.raises(TypeError, match="index 1: "):
+        bs.BitSet(pd.Series([1, "a"], dtype=object))
+
+
+def test_a_stream_is_taken_inside_of_a_call():
+    ids = bs.BitSet([1, 5])
+
+    class Rows:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pa.table(ids.to_arrow("id")).__arrow_c_stream__(requested_schema)
+
+    def rows():
+        yield from pa.chunked_array(ids.to_arrow()).to_pylist()
+        yield from pl.Series(ids.to_arrow())
+
+    for _ in range(20):
+        assert bs.BitSet(rows()) == bs.BitSet(Rows()) == ids
+        kk = ids.to_arrow("id")  # noqa: F841
+        assert bs.BitSet.from_arrow(duckdb.sql("select id from kk where id > 1")) == {5}
+    with pytest.raises(ZeroDivisionError):
+        bs.sort(range(10), progress=lambda *_: pa.chunked_array(ids.to_arrow()) and 1 // 0)
+
+
 @pytest.mark.parametrize("values", [range(3_000_000), range(2_999_999, -1, -1)])
 def test_progress_of_what_is_in_order_comes_to_its_end(values):
     told = []

@@ -78,6 +78,17 @@ def test_numbers_are_opened_as_sets(tmp_path):
     assert bs.open(table, column="id", mem="64M") == {5, 9}
     csv = write(tmp_path / "ids.csv", "name;id\na;5\nb;x\n")
     assert bs.open(csv, column="id", delimiter=";", invalid="skip") == {5}
+    tsv = write(tmp_path / "rows.tsv", '1\t"open\n2\tx\n3\ty"\n')
+    assert bs.open(tsv, column=1, delimiter="\t") == {1}
+    assert bs.open(tsv, column=1, delimiter="\t", quoting=False) == {1, 2, 3}
+    rows = bs.group_files([tsv], tmp_path / "x.sets", key=2, column=1, separator="\t", quoting=False)
+    assert rows == (3, 3, 0)
+    with pytest.raises(ValueError, match="^mem: expected a size"):
+        bs.open(tsv, mem="lots")
+    closed = bs.open(tsv, column=1, delimiter="\t")
+    again = closed.copy()
+    closed.close()
+    assert closed._repr_html_() == "&lt;SetFile, closed>" and again == {1}
     with pytest.raises(ValueError):
         bs.open(text, count=True)
 

@@ -36,6 +36,26 @@ def test_arrays_of_every_type_and_shape_are_sorted(dtype, shape):
             assert np.array_equal(found, unique[::-1]) and np.array_equal(often, counts[::-1])
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a limit of Linux")
+@pytest.mark.parametrize("call", [
+    "bs.BitSet(iter(range(10**9)))", "bs.sort(iter(range(10**9)))",
+    "bs.BitSet.from_ranges((n, n + 1) for n in range(10**9))",
+    "bs.Bloom(10, 0.1).update(iter(range(10**9)))",
+])  # fmt: skip
+def test_too_many_items_are_no_end_of_the_process(call):
+    program = f"""
+import resource, bitsort as bs
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20),) * 2)
+try:
+    {call}
+except MemoryError:
+    print("refused")
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout == "refused\n", run.stderr
+
+
 def test_counts_are_of_the_kind_of_the_values():
     assert bs.sort([40, 3, 40], count=True) == ([3, 40], [1, 2])
     values, counts = bs.sort(pa.chunked_array([[40, 3], [40]]), count=True)

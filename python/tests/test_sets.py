@@ -339,6 +339,9 @@ def test_shown():
     assert repr(bs.FrozenBitSet()) == "FrozenBitSet([])"
     assert repr(bs.BitSet(range(100))) == "<BitSet of 100 values: 0, 1, 2, …, 99>"
     assert "<td>100</td>" in bs.BitSet(range(100))._repr_html_()
+    assert bs.BitSet.from_ranges([[1, 3], (7, 9)]) == {1, 2, 7, 8}
+    with pytest.raises(TypeError, match="index 0: a range is a pair"):
+        bs.BitSet.from_ranges([[1, 2, 3]])
     plot = bs.BitSet(range(100)).plot(title="a <b>")
     assert plot._repr_png_().startswith(b"\x89PNG") and plot.svg().startswith("<svg")
     with pytest.raises(ValueError):

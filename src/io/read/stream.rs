@@ -49,6 +49,7 @@ impl Look {
     fn may_be_lines(&self, head: &[u8]) -> bool {
         let has_line = head.iter().any(|byte| matches!(byte, b'\n' | 0));
         let is_other = page::begins_like(head)
+            || page::may_be_roaring(head)
             || Compression::of_input(head, self.is_binary).is_some()
             || TableFormat::may_begin(head);
         has_line && !is_other
@@ -112,6 +113,7 @@ impl Stream {
         let is_lines = look.purpose.is_lines();
         let head =
             self.head(|stream, head| is_lines && look.may_be_lines(head) && stream.pauses())?;
+        let head = if look.leaves_out && !look.is_binary { self.more(head)? } else { head };
         look.check(&head, "which is read only from a file, because a pipe cannot be read twice")?;
         let Some(format) = Compression::of_input(&head, look.is_binary) else {
             self.ahead = head;
@@ -137,6 +139,20 @@ impl Stream {
             read += more;
             if more == 0 || is_enough(self, &head[..read]) {
                 break;
+            }
+        }
+        head.truncate(read);
+        Ok(head)
+    }
+
+    /// Reads on if more bytes tell whether they are of a roaring bitmap, which has no lines.
+    fn more(&mut self, mut head: Vec<u8>) -> io::Result<Vec<u8>> {
+        let mut read = head.len();
+        head.resize(page::wanted_of_roaring(&head), 0);
+        while read < head.len() {
+            match self.read_source(&mut head[read..])? {
+                0 => break,
+                more => read += more,
             }
         }
         head.truncate(read);
