@@ -53,12 +53,14 @@ impl FromStr for ByteSize {
         let text = text.trim();
         let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
         let (number, suffix) = text.split_at(digits);
-        let shift = match suffix.to_ascii_lowercase().as_str() {
+        let shift = match suffix.trim_start().to_ascii_lowercase().as_str() {
             "" | "b" => 0,
-            "k" | "kb" | "kib" => 10,
-            "m" | "mb" | "mib" => 20,
-            "g" | "gb" | "gib" => 30,
-            "t" | "tb" | "tib" => 40,
+            "k" | "kb" | "ki" | "kib" => 10,
+            "m" | "mb" | "mi" | "mib" => 20,
+            "g" | "gb" | "gi" | "gib" => 30,
+            "t" | "tb" | "ti" | "tib" => 40,
+            "p" | "pb" | "pi" | "pib" => 50,
+            "e" | "eb" | "ei" | "eib" => 60,
             _ => return Err(ParseByteSizeError),
         };
         let unit = 1_u64 << shift;
@@ -107,6 +109,9 @@ mod tests {
             ("64M", 64 << 20),
             ("2GiB", 2 << 30),
             ("1T", 1 << 40),
+            ("1.5 GiB", 3 << 29),
+            ("2.5 PiB", 5 << 49),
+            ("512Mi", 512 << 20),
         ] {
             assert_eq!(text.parse::<ByteSize>().unwrap().bytes(), bytes, "{text}");
         }
