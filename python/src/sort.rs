@@ -110,12 +110,8 @@ impl Options {
                     let py = value.py();
                     let what = || format!("{name}: {}", error.value(py));
                     match error.get_type(py) {
-                        kind if kind.is(py.get_type::<PyTypeError>()) => {
-                            wrong_type(what())
-                        }
-                        kind if kind.is(py.get_type::<PyValueError>()) => {
-                            invalid(what())
-                        }
+                        kind if kind.is(py.get_type::<PyTypeError>()) => wrong_type(what()),
+                        kind if kind.is(py.get_type::<PyValueError>()) => invalid(what()),
                         _ => error,
                     }
                 })?;

@@ -267,6 +267,7 @@ fn a_commit_refuses_parts_that_are_not_there_and_drops_those_of_nobody() {
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("set");
     let (low, high) = (IntegerSet::from([3]), IntegerSet::from([1 << 40]));
+    assert!(FolderWriter::create("").is_err());
     let writer = FolderWriter::create(&path).unwrap();
     let part = or(&[&low]).write_part(writer.folder(), 0).unwrap().unwrap();
     assert_eq!(or(&[&IntegerSet::new()]).write_part(writer.folder(), 7).unwrap(), None);

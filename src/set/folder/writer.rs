@@ -58,9 +58,12 @@ impl FolderWriter {
     ///
     /// # Errors
     ///
-    /// If something else is at `path`, or the system refuses the temporary folder.
+    /// If `path` is empty, something else is there, or the system refuses the temporary folder.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
+        if path.as_os_str().is_empty() {
+            return Err(Error::usage("the name of the folder is empty"));
+        }
         check_replaceable(path)?;
         // A link stays a link. This also removes a `/` at the end of the path.
         let destination = match fs::canonicalize(path) {
