@@ -17,7 +17,7 @@
 
 use crate::buffer::{Array, Column, Kind, Validity};
 use crate::error::{FLOATS, check_memory, invalid, wrong_type};
-use pyo3::exceptions::{PyImportError, PyRuntimeError};
+use pyo3::exceptions::{PyImportError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -278,11 +278,16 @@ struct Field {
 }
 
 /// Whether a column of pandas has Python objects.
-fn is_object_column(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    match object.getattr_opt("dtype")? {
-        Some(kind) => Ok(kind.str()?.to_str()? == "object"),
-        None => Ok(false),
-    }
+fn is_object_column(object: &Bound<'_, PyAny>) -> bool {
+    let kind = object.getattr("dtype").and_then(|kind| kind.str());
+    kind.is_ok_and(|kind| kind == "object")
+}
+
+/// Whether PyArrow may say with this exception that values have no common type.
+fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyValueError>(py)
+        || error.is_instance_of::<PyOverflowError>(py)
 }
 
 /// Whether a column or a table of polars has Python objects. As Arrow data they are addresses.
@@ -315,10 +320,8 @@ pub(crate) fn import(
         let capsule = match object.call_method0("__arrow_c_stream__") {
             // pandas exports its columns by way of PyArrow, which need not be there, and which takes
             // Python objects for values of the first one's type.
-            Err(error)
-                if error.is_instance_of::<PyImportError>(object.py())
-                    || is_object_column(object)? =>
-            {
+            Err(error) if error.is_instance_of::<PyImportError>(object.py()) => return Ok(None),
+            Err(error) if is_refusal(object.py(), &error) && is_object_column(object) => {
                 return Ok(None);
             }
             capsule => capsule?,

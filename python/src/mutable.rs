@@ -12,7 +12,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyList, PyTuple, PyType};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A set of natural numbers below 2**64, in memory, with the interface of `set` and that of
@@ -52,18 +52,34 @@ pub(crate) fn made(py: Python<'_>, values: Option<&Bound<'_, PyAny>>) -> PyResul
     }
 }
 
+/// The two items of a tuple, of a list or of a row of an array; none of anything else.
+fn pair<'py>(
+    range: &Bound<'py, PyAny>,
+) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    let row;
+    let items = if range.hasattr("tolist")? {
+        row = range.call_method0("tolist")?;
+        &row
+    } else {
+        range
+    };
+    if let Ok(list) = items.cast::<PyList>() {
+        return Ok(list.to_tuple().extract().ok());
+    }
+    Ok(items.cast::<PyTuple>().ok().and_then(|tuple| tuple.extract().ok()))
+}
+
 pub(crate) fn from_ranges(ranges: &Bound<'_, PyAny>) -> PyResult<IntegerSet> {
     let (mut spans, mut values) = (Vec::new(), 0_u64);
     for (index, range) in ranges.try_iter()?.enumerate() {
         if index % BLOCK == 0 {
             ranges.py().check_signals()?; // an iterator of C does not do it
         }
-        let ends = range?.extract::<Vec<Bound<'_, PyAny>>>();
-        let Ok([start, stop]) = ends.as_deref() else {
-            let what = format!("index {index}: a range is a pair of a start and a stop");
-            return Err(wrong_type(what));
-        };
-        let span = whole_span(start, stop).map_err(|error| at_index(ranges.py(), index, error))?;
+        let (start, stop) = pair(&range?)?.ok_or_else(|| {
+            wrong_type(format!("index {index}: a range is a pair of a start and a stop"))
+        })?;
+        let span =
+            whole_span(&start, &stop).map_err(|error| at_index(ranges.py(), index, error))?;
         if let Some((first, last)) = span {
             push(&mut spans, (first, last))?;
             values = values.saturating_add(last - first);

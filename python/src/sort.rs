@@ -95,7 +95,7 @@ fn invalid_lines(value: &Bound<'_, PyAny>) -> PyResult<InvalidLines> {
     match value.extract::<&str>()? {
         "fail" => Ok(InvalidLines::Fail),
         "skip" => Ok(InvalidLines::Skip),
-        other => Err(invalid(format!("invalid is fail or skip, not {other}"))),
+        other => Err(invalid(format!("expected fail or skip, not {other}"))),
     }
 }
 

@@ -5,6 +5,7 @@ import pickle
 import threading
 from collections.abc import Hashable, MutableSet, Set
 
+import numpy as np
 import pyroaring
 import pytest
 from hypothesis import given
@@ -340,8 +341,10 @@ def test_shown():
     assert repr(bs.BitSet(range(100))) == "<BitSet of 100 values: 0, 1, 2, …, 99>"
     assert "<td>100</td>" in bs.BitSet(range(100))._repr_html_()
     assert bs.BitSet.from_ranges([[1, 3], (7, 9)]) == {1, 2, 7, 8}
-    with pytest.raises(TypeError, match="index 0: a range is a pair"):
-        bs.BitSet.from_ranges([[1, 2, 3]])
+    assert bs.BitSet.from_ranges(np.array([[1, 3], [7, 9]])) == {1, 2, 7, 8}
+    for wrong in ([1, 2, 3], b"12", "12", range(10**10), range(1, 3), bs.BitSet([1, 3]), None, 5):
+        with pytest.raises(TypeError, match="index 0: a range is a pair"):
+            bs.BitSet.from_ranges([wrong])
     plot = bs.BitSet(range(100)).plot(title="a <b>")
     assert plot._repr_png_().startswith(b"\x89PNG") and plot.svg().startswith("<svg")
     with pytest.raises(ValueError):

@@ -103,14 +103,12 @@ macro_rules! anywhere {
 
         fn rate(spec: &Spec, words: &[u64]) -> f64 {
             let ones = Self::ones(spec, words);
-            let rate = params::rate_of_fill(real(ones) / real(spec.cells), spec.different_hashes());
+            let rate = params::rate_of_fill(real(ones) / real(spec.cells), spec.hashes);
             spec.with_collisions(rate, Self::keys(spec, ones))
         }
 
         fn rate_with(spec: &Spec, keys: u64) -> f64 {
-            let fill = params::fill(spec.cells, keys, spec.hashes);
-            let rate = params::rate_of_fill(fill, spec.different_hashes());
-            spec.with_collisions(rate, real(keys))
+            spec.with_collisions(params::rate(spec.cells, keys, spec.hashes), real(keys))
         }
 
         fn rate_deviation(spec: &Spec, keys: u64) -> f64 {

@@ -42,6 +42,14 @@ pub enum BuildError {
     /// number of bits reaches the rate.
     #[error("no filter of this kind can be so large, or reach such a rate")]
     TooLarge,
+    /// So many keys have the same hash as others that no filter of them has this rate.
+    #[error("no filter of {keys} keys has a rate of {rate}: hashes have 64 bits")]
+    Collisions {
+        /// The number of keys.
+        keys: u64,
+        /// The rate that was wanted.
+        rate: f64,
+    },
     /// The filter is larger than the memory of the machine, or the operating system refused the
     /// memory.
     #[error("cannot reserve {bytes} bytes of memory")]

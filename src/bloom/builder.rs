@@ -127,14 +127,19 @@ impl<D: Design> Builder<D> {
     /// little memory.
     pub fn build(self) -> Result<Filter<D>, BuildError> {
         let spec = self.spec()?;
-        let words = Memory::zeroed(spec.words().ok_or(BuildError::TooLarge)?)?;
-        // The size follows from a formula that knows neither equal hashes nor cells that come again.
-        let is_own = matches!(self.scheme, Scheme::Xxh3 { .. });
-        if let (Some(keys), Some(rate), true) = (self.keys, self.rate, is_own)
-            && D::rate_with(&spec, keys) > 2.0 * rate
-        {
-            return Err(BuildError::TooLarge);
+        let filter = self.layer(spec)?;
+        // The size follows from a formula that knows nothing of keys with the same hash.
+        match (self.keys, self.rate) {
+            (Some(keys), Some(rate)) if spec.with_collisions(0.0, real(keys)) > rate => {
+                Err(BuildError::Collisions { keys, rate })
+            }
+            _ => Ok(filter),
         }
+    }
+
+    /// A filter of this kind, whose rate may be lower than its hashes allow.
+    pub(super) fn layer(&self, spec: Spec) -> Result<Filter<D>, BuildError> {
+        let words = Memory::zeroed(spec.words().ok_or(BuildError::TooLarge)?)?;
         let goal = self.keys.map(|keys| {
             let rate = self.rate.unwrap_or_else(|| D::rate_with(&spec, keys));
             // With very many or very few bits for each key, rounding gives a rate of 0 or 1.
@@ -149,7 +154,7 @@ impl<D: Design> Builder<D> {
     ///
     /// # Errors
     ///
-    /// As for `build`, except for too little memory.
+    /// As for `build`, except for too little memory, and for a rate that hashes do not allow.
     pub fn spec(&self) -> Result<Spec, BuildError> {
         self.check()?;
         let keys = || self.keys.ok_or(BuildError::Incomplete);

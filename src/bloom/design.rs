@@ -52,21 +52,12 @@ impl Spec {
         self.scheme
     }
 
-    /// Hash functions that are different for every key. The cells of the scheme of this crate may
-    /// come again after 64.
-    pub(super) fn different_hashes(&self) -> u32 {
-        if self.is_own() { self.hashes.min(64) } else { self.hashes }
-    }
-
     /// The rate of a filter of `keys` whose cells give `rate`: another key may have the same hash as
     /// one of them.
     pub(crate) fn with_collisions(&self, rate: f64, keys: f64) -> f64 {
-        let alike = if self.is_own() { -(keys * (-HASHES.recip()).ln_1p()).exp_m1() } else { 0.0 };
+        let is_own = matches!(self.scheme, Scheme::Xxh3 { .. });
+        let alike = if is_own { -(keys * (-HASHES.recip()).ln_1p()).exp_m1() } else { 0.0 };
         rate + alike * (1.0 - rate)
-    }
-
-    fn is_own(&self) -> bool {
-        matches!(self.scheme, Scheme::Xxh3 { .. })
     }
 
     /// Bytes that such a filter takes; 2^64 − 1 if they are more.

@@ -53,7 +53,8 @@ impl<D: Plain> Growing<D> {
     /// Adds a layer for at least `needed` keys, as large as fits in the budget.
     fn grow(&mut self, needed: u64) -> Result<()> {
         let mut keys = self.next_keys.max(needed);
-        let spec = |keys| self.first.keys(keys).rate(self.next_rate).spec();
+        let first = self.first;
+        let spec = |keys| first.keys(keys).rate(self.next_rate).spec();
         let size =
             |spec: &Result<Spec, BuildError>| spec.as_ref().map_or(u64::MAX, Spec::size_bytes);
         while size(&spec(keys)) > self.budget_bytes {
@@ -62,7 +63,8 @@ impl<D: Plain> Growing<D> {
             }
             keys = (keys / 2).max(needed);
         }
-        let layer = self.first.keys(keys).rate(self.next_rate).build()?;
+        // All layers together keep the rate that hashes of 64 bits allow.
+        let layer = first.keys(keys).rate(self.next_rate).layer(spec(keys)?)?;
         self.budget_bytes = self.budget_bytes.saturating_sub(layer.size_bytes());
         self.layers.push(layer);
         self.room = keys;

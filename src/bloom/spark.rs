@@ -155,8 +155,13 @@ pub fn write_to<S: Storage>(filter: &Filter<Standard, S>, out: impl Write) -> io
     out.flush()
 }
 
+const OTHER_HASHES: &str = "Spark reads filters of its own hash functions only";
+
 /// The header of a filter that Spark can read, and the number of words.
 fn check<S: Storage>(filter: &Filter<Standard, S>) -> Result<(Vec<i32>, usize), &'static str> {
+    if !matches!(filter.scheme(), Scheme::SparkV1 | Scheme::SparkV2 { .. }) {
+        return Err(OTHER_HASHES);
+    }
     let whole = filter.cells().is_multiple_of(64);
     let words = i32::try_from(filter.cells() / 64).ok().filter(|_| whole);
     let words = words.ok_or("Spark reads filters of 64 to 64 (2^31 − 1) bits, whole words")?;
@@ -164,7 +169,7 @@ fn check<S: Storage>(filter: &Filter<Standard, S>) -> Result<(Vec<i32>, usize), 
     let fields = match filter.scheme() {
         Scheme::SparkV1 => vec![1, hashes, words],
         Scheme::SparkV2 { seed } => vec![2, hashes, seed, words],
-        _ => return Err("Spark reads filters of its own hash functions only"),
+        _ => return Err(OTHER_HASHES),
     };
     let words = usize::try_from(words).map_err(|_| "Spark has no negative number of words")?;
     Ok((fields, words))

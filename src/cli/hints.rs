@@ -125,7 +125,7 @@ fn line_hint(
             hint
         }
         _ if program == "bitsort" && ends_in_nul(excerpt) => {
-            "if its lines end in NUL, say so with --zero-terminated"
+            "if its lines end in NUL, say so with --zero-terminated; if it is text in UTF-16, iconv -f UTF-16 -t UTF-8 FILE |"
         }
         _ if is_binary(excerpt) => {
             "it is no text: bitset identify FILE tells what it is, bitset convert reads sets of other programs, --from u32le or u64le takes plain integers"
@@ -151,18 +151,10 @@ fn line_hint(
 }
 
 /// How inputs begin that are of a kind which is not read here, as excerpts show it, and the hint.
-const STARTS: [(&str, &str); 7] = [
+const STARTS: [(&str, &str); 5] = [
     ("\\x04\"M\\x18", "lz4 packed it, which is not read here: unpack it in a pipe, lz4 -dc FILE |"),
     ("\\xff\\xfe", UTF_16),
     ("\\xfe\\xff", UTF_16),
-    (
-        "FEA1",
-        "if it is a Feather file of version 1, which is not read here, write it as Parquet or Arrow",
-    ),
-    (
-        "PARE",
-        "if it is an encrypted Parquet file, which is not read here, write it without encryption",
-    ),
     // Ours, through a pipe.
     ("\\x89B", OURS),
     ("\\x89S", OURS),
@@ -170,18 +162,31 @@ const STARTS: [(&str, &str); 7] = [
 
 const UTF_16: &str = "it is text in UTF-16, which is not read here: convert it in a pipe, iconv -f UTF-16 -t UTF-8 FILE |";
 
+const FEATHER: &str =
+    "it is a Feather file of version 1, which is not read here: write it as Parquet or Arrow";
+
+const ENCRYPTED: &str =
+    "it is an encrypted Parquet file, which is not read here: write it without encryption";
+
 const OURS: &str =
     "it is a set, a filter or an index of bitset: bitset cat prints the values of a set";
 
 /// The hint for an input that begins so.
 fn start_hint(excerpt: &str) -> Option<&'static str> {
+    // Columns may have names that begin so.
+    match excerpt.split_at_checked(4).filter(|(_, rest)| rest.contains(r"\x0")) {
+        Some(("FEA1", _)) => return Some(FEATHER),
+        Some(("PARE", _)) => return Some(ENCRYPTED),
+        _ => {}
+    }
     let (_, hint) = STARTS.iter().find(|(start, _)| excerpt.starts_with(start))?;
     Some(hint)
 }
 
 /// The hint for a text that is a number in another notation.
 pub(super) fn notation(text: &str) -> Option<&'static str> {
-    if may_be_ipv6(text) {
+    let mut fields = text.split([',', ';', '\t', '|', ' ', '"']);
+    if fields.clone().any(may_be_ipv6) {
         return Some("this may be an IPv6 address: only those of IPv4 are read, with --as ipv4");
     }
     if has_notation() {
@@ -193,7 +198,6 @@ pub(super) fn notation(text: &str) -> Option<&'static str> {
     if text.starts_with("0x") || text.starts_with("0X") {
         return Some("--as hex reads hexadecimal numbers");
     }
-    let mut fields = text.split([',', ';', '\t', '|', ' ', '"']);
     fields.any(may_be_address).then_some("--as ipv4 reads addresses, if the wanted column has them")
 }
 
@@ -286,10 +290,7 @@ fn has_carriage_returns(excerpt: &str) -> bool {
 /// Whether a malformed line may be numbers that end in NUL.
 fn ends_in_nul(excerpt: &str) -> bool {
     let numbers = excerpt.replace(r"\x00", " ");
-    // In UTF-16 each digit would be followed by one.
-    let has_long = numbers.split(' ').any(|number| number.len() > 1);
-    has_long
-        && numbers.len() < excerpt.len()
+    numbers.len() < excerpt.len()
         && numbers.starts_with(|first: char| first.is_ascii_digit())
         && numbers.chars().all(|shown| shown.is_ascii_digit() || matches!(shown, ' ' | '…'))
 }
@@ -302,7 +303,8 @@ fn may_be_address(field: &str) -> bool {
 
 /// Whether a field may be an address of IPv6, or a block of them.
 fn may_be_ipv6(field: &str) -> bool {
-    field.split('/').next().is_some_and(|field| field.parse::<std::net::Ipv6Addr>().is_ok())
+    let address = field.split('/').next().filter(|address| address.len() > 2);
+    address.is_some_and(|address| address.parse::<std::net::Ipv6Addr>().is_ok())
 }
 
 /// Whether a column was chosen that has no integers.

@@ -8,5 +8,6 @@ pub(crate) mod compression;
 pub(crate) mod in_order;
 pub(crate) mod page;
 pub(crate) mod read;
+pub(crate) mod roaring;
 pub(crate) mod table;
 pub(crate) mod write;

@@ -3,8 +3,10 @@
 use super::{Report, Sort};
 use crate::error::{Error, Result};
 use crate::io::compression::{self, HEAD_BYTES};
+#[cfg(feature = "cli")]
 use crate::io::page;
 use crate::io::read::{is_stdin, open_file};
+use crate::io::roaring;
 use crate::io::write::Telling;
 use crate::set::file::{SetFile, SetKind, Spool};
 use std::io::{self, Cursor, Read, Seek};
@@ -111,9 +113,7 @@ fn look(path: &Path, sort: Sort) -> Result<Found> {
     let name = path.display().to_string();
     let packed = sort.open_options(1).compression(&name, &head);
     let is_stdin = is_stdin(path);
-    // A file was looked at before, and is no set that is whole.
-    let is_text = regular && !is_stdin && page::has_no_controls(&head);
-    if packed.is_none() && !is_text && SetKind::may_begin(&head) {
+    if packed.is_none() && SetKind::may_begin(&head) {
         return copy(Cursor::new(head).chain(file), path, spool);
     }
     let room = sort.budget().unpacking();
@@ -153,7 +153,7 @@ fn look(path: &Path, sort: Sort) -> Result<Found> {
 fn head_of(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     reader.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
-    let more = page::wanted_of_roaring(&head) - head.len();
+    let more = roaring::wanted(&head) - head.len();
     reader.take(more as u64).read_to_end(&mut head)?;
     Ok(head)
 }

@@ -43,9 +43,10 @@ fn a_hint_says_what_helps_with_this_input() {
         (b"id\r\n1\r\n", "--header skips a first line of names"),
         (b"2001:db8::1\n", "hint: this may be an IPv6 address"),
         (b"0xFF\n", "hint: --as hex"),
-        (b"30\x0040\0", "hint: if its lines end in NUL"),
+        (b"3\x0040\0", "hint: if its lines end in NUL"),
+        (b"PARENT_ID\n5\n", "--header skips a first line of names"),
         (b"\x01\x02\x03", "--from u32le or u64le"),
-        (b"FEA1\0\0\0\0", "hint: if it is a Feather file"),
+        (b"FEA1\0\0\0\0", "hint: it is a Feather file"),
     ] {
         work.run_with("", input).refused(hint);
     }
@@ -64,6 +65,7 @@ fn a_hint_says_what_helps_with_this_input() {
         ("add a.bits 10.9.0.0", "no such file; --as ipv4"),
         ("count a.bits 10.0.0.0 10.0.255.255", "no file \"10.0.0.0\"; --as ipv4"),
         ("eval a.txt&b", "files get names"),
+        ("eval ../a.txt&b", "files get names"),
     ] {
         work.set(line, "").refused(hint);
     }

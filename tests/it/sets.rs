@@ -797,6 +797,7 @@ fn text_that_has_the_mark_of_a_bitmap_is_text() {
         let told = work.set(&format!("identify {name}"), "");
         assert!(!told.out.contains("roaring"), "{}", told.out);
     }
+    work.write("ids", "5\n");
     // Real bitmaps with runs; the first bytes of the last one look like text.
     let some =
         (0..9000_u64).map(|key| (key << 16 | 5, key << 16 | if key % 8 == 5 { 900 } else { 5 }));
@@ -815,6 +816,14 @@ fn text_that_has_the_mark_of_a_bitmap_is_text() {
         assert_eq!(work.set_with("count -", &bytes).quiet(), format!("{values}\n"));
         let skipped = work.set_with("build --skip-invalid -o none.bits", &bytes);
         skipped.refused("all of it would be left out as malformed");
+        fs::copy(work.file("runs.roaring"), work.file("packed")).unwrap();
+        let packed = Command::new("gzip").arg("-f").arg(work.file("packed")).status();
+        assert!(packed.unwrap().success());
+        assert_eq!(work.set("count packed.gz", "").quiet(), format!("{values}\n"));
+        for line in ["build packed.gz -o none.bits", "filter ids packed.gz"] {
+            let ran = work.set(&format!("{line} --skip-invalid"), "");
+            ran.refused("packed.gz is a set, a filter or an index, and");
+        }
         work.write("cut.roaring", &bytes[..bytes.len() - 3]);
         for question in ["verify cut.roaring", "count cut.roaring", "info cut.roaring"] {
             work.set(question, "").refused("the bytes end inside of a roaring bitmap");

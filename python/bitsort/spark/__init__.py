@@ -277,13 +277,13 @@ def bloom(frame: DataFrame, column: str, fpp: float, *, keys: int | None = None)
     return kernel.loaded(bytes(rows[0].payload)) if rows else bs.Bloom(max(count, 1), fpp)
 
 
-def from_spark_bloom(filter: Any) -> bs.Bloom:
+def from_spark_bloom(filter: Any, *, spark: SparkSession | None = None) -> bs.Bloom:
     """Spark's own Bloom filter, an object of Java, as one of bitsort.
 
     `frame._jdf.stat().bloomFilter(column, keys, fpp)` makes such an object. Numbers of its column
     are asked as int, text as str.
     """
-    jvm: Any = job.session(None).sparkContext._jvm
+    jvm: Any = job.session(spark).sparkContext._jvm
     out = jvm.java.io.ByteArrayOutputStream()
     filter.writeTo(out)
     return kernel.loaded(bytes(out.toByteArray()))

@@ -178,8 +178,16 @@ class Bitmaps(RowIds):
     """The ids of bitmaps of Spark."""
 
     def __init__(self, frame: DataFrame, bucket: str, bitmap: str) -> None:
+        kinds = _kind(frame, bucket), _kind(frame, bitmap)
+        if not isinstance(kinds[0], _INTEGERS):
+            raise TypeError(f"{bucket} is {kinds[0].simpleString()}: numbers of buckets are integers")
+        if not isinstance(kinds[1], T.BinaryType):
+            raise TypeError(
+                f"{bitmap} is {kinds[1].simpleString()}: bitmaps are binary; unbase64 makes them of "
+                "what JSON has"
+            )
         buckets = F.col(bucket).cast("bigint").alias("bucket")
-        bitmaps = F.col(bitmap).cast("binary").alias("bitmap")
+        bitmaps = F.col(bitmap).alias("bitmap")
         super().__init__(frame.select(buckets, bitmaps), kernel.map_bitmaps)
 
 
@@ -196,11 +204,13 @@ class Files:
         for file in files:
             found = bs.splits(file, size, **options) if file == kernel.file_of(file) else []
             self.splits += [(file, place) for place in found] or [(file, None)]
+        cut = {path for path, place in self.splits if place is not None}
+        self.sizes = {path: os.path.getsize(path) for path in cut}
 
     def sample(self, wanted: int) -> list[int] | None:
         if any(place is None for _, place in self.splits):
             return None
-        mapper = kernel.sample_files(self.splits, self.options, _SAMPLED)
+        mapper = kernel.sample_files(self.splits, self.sizes, self.options, _SAMPLED)
         return _sampled(self.spark, len(self.splits), mapper)
 
     def most_bytes(self) -> int | None:
@@ -212,7 +222,8 @@ class Files:
 
     def pieces(self, cut: kernel.Cut) -> DataFrame:
         count = len(self.splits)
-        return _each(self.spark, count, count, kernel.map_files(self.splits, self.options, cut))
+        mapper = kernel.map_files(self.splits, self.sizes, self.options, cut)
+        return _each(self.spark, count, count, mapper)
 
 
 def _check(options: dict[str, Any]) -> None:
@@ -283,7 +294,15 @@ def _evenly(ids: list[int], windows: int) -> list[int]:
 
 
 def parts_of(source: Ids, parts: int | None) -> int:
-    return parts or 2 * parallelism(source.spark)
+    return _number_of_parts(parts, source.spark)
+
+
+def _number_of_parts(parts: int | None, spark: SparkSession) -> int:
+    if parts is None:
+        return 2 * parallelism(spark)
+    if isinstance(parts, bool) or not isinstance(parts, int) or not 1 <= parts < 1 << 31:
+        raise ValueError(f"parts is {parts!r}, and a result has 1 to 2^31 - 1")
+    return parts
 
 
 def reduced(source: Ids, cut: kernel.Cut, reducer: kernel.Reducer, schema: str) -> DataFrame:
@@ -431,7 +450,7 @@ def group(source: Rows | RowFiles, out: str, parts: int | None) -> Grouped:
     out = os.path.abspath(out)
     if os.path.isdir(out):
         raise IsADirectoryError(f"{out} is a folder")
-    buckets = parts or 2 * parallelism(source.spark)
+    buckets = _number_of_parts(parts, source.spark)
     with _folder_beside(out) as folder:
         pieces = source.pieces(buckets)
         reducer = kernel.reduce_sets(folder)
@@ -462,7 +481,7 @@ def join(
     found = [kernel.whole_path(path) for path in paths]
     with bs.FolderWriter(out) as writer:
         folder = os.path.abspath(writer.folder)
-        rows = _parts(spark, operation, found, folder, parts or 2 * parallelism(spark))
+        rows = _parts(spark, operation, found, folder, _number_of_parts(parts, spark))
         return Result(writer.commit(rows), len(rows), 0)
 
 

@@ -161,17 +161,32 @@ def map_ids(cut: Cut) -> Mapper:
 Split = tuple[str, tuple[int, int] | None]
 
 
-def open_split(split: Split, options: dict[str, Any]) -> bs.SetFile:
+#: The sizes of files in bytes, as the driver saw them.
+Sizes = dict[str, int]
+
+
+def check_size(path: str, size: int) -> None:
+    """Refuses a file that got another size since its parts were chosen."""
+    found = os.path.getsize(path)
+    if found != size:
+        raise ValueError(
+            f"{path} has changed: it had {size} bytes when its parts were chosen, and has {found}"
+        )
+
+
+def open_split(split: Split, sizes: Sizes, options: dict[str, Any]) -> bs.SetFile:
     path, place = split
+    if path in sizes:
+        check_size(path, sizes[path])
     return bs.open(path, split=place, **{"threads": 1, "mem": _TEXT_MEM, **options})
 
 
-def map_files(splits: list[Split], options: dict[str, Any], cut: Cut) -> Mapper:
+def map_files(splits: list[Split], sizes: Sizes, options: dict[str, Any], cut: Cut) -> Mapper:
     """The numbers of splits become pieces."""
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for index in numbers(batches):
-            with open_split(splits[index], options) as ids:
+            with open_split(splits[index], sizes, options) as ids:
                 yield from pieces(ids, cut)
                 yield from _counted(ids.blank)
 
@@ -187,7 +202,9 @@ def numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
 _SAMPLE_BYTES = 1 << 16
 
 
-def sample_files(splits: list[Split], options: dict[str, Any], most: int) -> Mapper:
+def sample_files(
+    splits: list[Split], sizes: Sizes, options: dict[str, Any], most: int
+) -> Mapper:
     """Some ids of pieces of each split of text."""
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -197,7 +214,7 @@ def sample_files(splits: list[Split], options: dict[str, Any], most: int) -> Map
             offset, length = place
             for quarter in range(4):
                 look = (offset + length * quarter // 4, min(_SAMPLE_BYTES, length))
-                with open_split((path, look), {**options, "mem": "64M"}) as ids:
+                with open_split((path, look), sizes, {**options, "mem": "64M"}) as ids:
                     step = max(ids.count() // most, 1)
                     some = [ids[rank] for rank in range(0, ids.count(), step)]
                     yield _rows(0, bs.BitSet(some).serialize())
@@ -215,7 +232,8 @@ def _row_batches(
     groups: Groups, columns: list[Column], rows: int = _GROUP_ROWS
 ) -> Iterator[pa.RecordBatch]:
     """Rows of Parquet files, as Spark would hand them over."""
-    path, numbers_of_groups = groups
+    path, numbers_of_groups, size = groups
+    check_size(path, size)
     names = list({column.name for column in columns})
     with pq.ParquetFile(path, buffer_size=_READ_BYTES) as file:
         check_columns(path, file.schema, columns)

@@ -53,8 +53,8 @@ class Column:
     kind: str
 
 
-#: A file, and numbers of its row groups.
-Groups = tuple[str, list[int]]
+#: A file, numbers of its row groups, and its size in bytes.
+Groups = tuple[str, list[int], int]
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ class Scan:
     columns: list[Column]
     #: Row groups with the number of their rows.
     groups: list[tuple[str, int, int]]
+    #: The sizes of the files in bytes.
+    sizes: dict[str, int]
     #: The largest id of the first column, if the files tell it.
     last: int | None = None
 
@@ -80,7 +82,7 @@ class Scan:
                 found.append([])
                 taken = 0
             if not found[-1] or found[-1][-1][0] != path:
-                found[-1].append((path, []))
+                found[-1].append((path, [], self.sizes[path]))
             found[-1][-1][1].append(number)
             taken += count
         return found
@@ -136,6 +138,7 @@ def scan_of_files(files: list[str], column: str) -> Scan | None:
 
 def _scan(files: list[str], columns: list[Column]) -> Scan | None:
     groups: list[tuple[str, int, int]] = []
+    sizes = {path: os.path.getsize(path) for path in files}
     last: int | None = 0
     for path in files:
         metadata = _metadata(path, columns)
@@ -146,7 +149,7 @@ def _scan(files: list[str], columns: list[Column]) -> Scan | None:
             groups.append((path, number, group.num_rows))
             largest = _largest(group, columns[0])
             last = None if last is None or largest is None else max(last, largest)
-    return Scan(columns, groups, last)
+    return Scan(columns, groups, sizes, last)
 
 
 def _largest(group: Any, column: Column) -> int | None:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -164,6 +165,8 @@ class Written(WriterCommitMessage):
     """The set of a task; none if it had no ids."""
 
     path: str | None
+    #: Rows without an id, which it dropped.
+    nulls: int
 
 
 class BitsWriter(DataSourceArrowWriter):
@@ -172,6 +175,13 @@ class BitsWriter(DataSourceArrowWriter):
     def __init__(self, path: str, overwrite: bool, parts: int) -> None:
         if os.path.isfile(path):
             raise ValueError(f"{path} is a file, and a set is written as a folder")
+        if parts < 1:
+            raise ValueError(f"parts are 1 or more, not {parts}")
+        # What cannot be replaced or added to is refused before rows are read.
+        if overwrite or not os.path.exists(path):
+            bs.FolderWriter(path).close()
+        else:
+            bs.open(path).close()
         self.path, self.overwrite, self.parts = path, overwrite, parts
         self.folder = tempfile.mkdtemp(prefix=".bitsort-", dir=os.path.dirname(path))
 
@@ -181,16 +191,20 @@ class BitsWriter(DataSourceArrowWriter):
         pieces += gatherer.finish()
         sets = [batch for batch in pieces if batch.column(0)[0].as_py() != kernel.NULLS]
         if not sets:
-            return Written(None)
+            return Written(None, gatherer.nulls)
         handle, path = tempfile.mkstemp(dir=self.folder, suffix=".bits")
         os.close(handle)
         with bs.union(kernel.opened(sets)) as ids:
             ids.write(path)
-        return Written(path)
+        return Written(path, gatherer.nulls)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         try:
-            paths = [message.path for message in messages if isinstance(message, Written)]
+            written = [message for message in messages if isinstance(message, Written)]
+            nulls = sum(message.nulls for message in written)
+            if nulls:
+                warnings.warn(f"{nulls} rows without an id were dropped", stacklevel=2)
+            paths = [message.path for message in written]
             sets = [bs.open(path) for path in paths if path is not None]
             if not self.overwrite and os.path.exists(self.path):
                 sets.append(bs.open(self.path))

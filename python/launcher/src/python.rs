@@ -111,6 +111,7 @@ stand_ins! {
     PyImport_Import
     PyIter_Next
     PyIter_NextItem
+    PyList_AsTuple
     PyList_Append
     PyList_New
     PyList_SetItem

@@ -361,6 +361,48 @@ def bitmaps(frame):
 SOME = sorted({0, 1, 32767, 32768, 32769, 65536, 1 << 20, (1 << 62) + 5, *range(90_000, 95_000)})
 
 
+def test_rows_of_other_types_are_no_bitmaps(spark, tmp_path):
+    out = str(tmp_path / "out")
+    for schema, row in [
+        ("bucket double, bitmap binary", (1.9, b"\1")),
+        ("bucket boolean, bitmap binary", (True, b"\1")),
+        ("bucket bigint, bitmap string", (1, "AQ==")),
+    ]:
+        with pytest.raises(TypeError, match="(bucket|bitmap) is (double|boolean|string)"):
+            bss.from_bitmap_rows(spark.createDataFrame([row], schema), out)
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_that_change_before_a_lazy_result_is_read_are_refused(spark, tmp_path):
+    text, table = tmp_path / "ids.txt", tmp_path / "ids.parquet"
+    text.write_text("1\n2\n")
+    pq.write_table(pa.table({"id": pa.array([1, 2], pa.int64())}), table)
+    late = [bss.distinct(str(text), None), bss.distinct(str(table), "id")]
+    text.write_text("9\n8\n7\n6\n")
+    changed = pa.table({"id": pa.array(range(6, 1000), pa.int64())})
+    pq.write_table(changed, table, row_group_size=100)
+    for found in late:
+        with pytest.raises(Exception, match="has changed"):
+            found.collect()
+
+
+def test_a_writer_tells_what_it_drops_and_refuses_early(spark, tmp_path):
+    rows = spark.createDataFrame([(1,), (None,)], "id bigint")
+    writer = rows.write.format("bits").mode("overwrite")
+    writer.save(str(tmp_path / "set"))
+    assert list(bs.open(tmp_path / "set")) == [1]
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "note").write_text("mine")
+    with pytest.raises(Exception, match="no part of a set"):
+        writer.save(str(other))
+    with pytest.raises(Exception, match="parts are 1 or more"):
+        writer.option("parts", 0).save(str(tmp_path / "set"))
+    for parts in (0, -1, 2.5, "4", 1 << 40):
+        with pytest.raises(ValueError, match="^parts is "):
+            bss.build(rows, "id", str(tmp_path / "out"), parts=parts)
+
+
 def test_bitmaps_of_spark_become_sets(spark, frame, tmp_path):
     out = str(tmp_path / "out")
     result = bss.from_bitmap_rows(bitmaps(frame.where("id is not null")), out, parts=4)

@@ -216,8 +216,10 @@ fn misunderstood(text: &str, error: &ParseExpressionError) -> Error {
     // Files are mostly typed with a suffix or a folder.
     let is_part = |found: char| found.is_alphanumeric() || found == '_';
     let name = before.rsplit(|found| !is_part(found)).next();
-    let is_name = name.is_some_and(|name| name.starts_with(|first: char| !first.is_ascii_digit()));
-    let is_file = is_name && behind.starts_with(['.', '/']);
+    let is_file = match name.and_then(|name| name.chars().next()) {
+        Some(first) => !first.is_ascii_digit() && behind.starts_with(['.', '/']),
+        None => ["/", "./", "../"].iter().any(|start| behind.starts_with(start)),
+    };
     let hint = if is_file { "; files get names: eval 'a & b' a=FILE b=FILE" } else { "" };
     Error::usage(format!(
         "{error}{hint}\n  {}{}<here>{}{}",

@@ -107,7 +107,7 @@ fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
     // Statistics as JSON are one object on one line.
     if args.columns.column().is_some() && has_nothing && args.stats != Some(StatsFormat::Json) {
         say(&format!(
-            "{PROGRAM}: no row has a value in this column; check --column and --delimiter"
+            "{PROGRAM}: no row has a value in this column; check --column, and in text --delimiter"
         ));
     }
     if let Some(format) = args.stats {

@@ -136,44 +136,6 @@ impl Format {
     }
 }
 
-/// Cookie of a portable roaring bitmap without runs; the number of containers follows.
-pub(crate) const NO_RUNS_COOKIE: u32 = 12_346;
-/// Low half of the cookie of a bitmap with runs; the high half is the number of containers − 1.
-pub(crate) const RUNS_COOKIE: u16 = 12_347;
-/// A roaring bitmap of four or more containers stores the place of its first one before this byte:
-/// behind the cookie, a bit for each container that says whether it has runs, and four bytes a container.
-const ROARING_HEAD_BYTES: usize = 4 + (1 << 16) / 8 + 4 * (1 << 16) + 4;
-
-/// Whether these bytes may be of a text: they have no control characters but white space.
-pub(crate) fn has_no_controls(bytes: &[u8]) -> bool {
-    bytes.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
-}
-
-/// Whether a file that begins with `head` may be a portable roaring bitmap. Text is none.
-///
-/// The cookie of a bitmap with runs is text, too. The number of containers behind it has a control
-/// character if there are few; if not, the place of the first one has, which is below 2^24. So `head`
-/// must have the [wanted](wanted_of_roaring) length.
-pub(crate) fn may_be_roaring(head: &[u8]) -> bool {
-    let cookie = |bytes: &[u8]| {
-        let cookie = bytes.first_chunk().map(|&cookie| u32::from_le_bytes(cookie));
-        cookie.is_some_and(|cookie| {
-            cookie == NO_RUNS_COOKIE
-                || cookie & 0xFFFF == u32::from(RUNS_COOKIE)
-                    && !head.chunks(ROARING_HEAD_BYTES).next().is_none_or(has_no_controls)
-        })
-    };
-    // Of 64 bits: a number of buckets, which is below 2^32, the key of the first one, and its bitmap.
-    let is_wide = head.get(4..8) == Some(&[0; 4]) && head.get(12..).is_some_and(cookie);
-    cookie(head) || is_wide
-}
-
-/// How many bytes of an input that begins with `head` show whether it may be such a bitmap.
-pub(crate) fn wanted_of_roaring(head: &[u8]) -> usize {
-    let is_open = head.starts_with(&RUNS_COOKIE.to_le_bytes()) && has_no_controls(head);
-    if is_open { ROARING_HEAD_BYTES } else { head.len() }
-}
-
 /// Whether `head` begins as the files in formats of this crate do: 0x89, the letters of a format, and
 /// line ends.
 pub(crate) fn may_begin(head: &[u8]) -> bool {

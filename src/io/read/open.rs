@@ -7,6 +7,7 @@ use super::unchanged::{Mark, mark_of};
 use super::values::{SetSource, ValueSource, Values};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, HEAD_BYTES};
+use crate::io::roaring;
 use crate::io::table::{Table, TableFormat, TableOptions, VALUE_BYTES, too_large};
 use crate::kernel::sys::{LOST, Map, Standard, map_file};
 use crate::number::{Column, Format, Notation};
@@ -139,7 +140,12 @@ pub(crate) fn open_all(inputs: Vec<Input>, options: OpenOptions<'_>) -> Result<V
 /// The first bytes of a file's content, fewer if it ends before.
 pub(super) fn head_of(file: &File, start: u64) -> io::Result<Vec<u8>> {
     const { assert!(MADE_UP_BYTES >= HEAD_BYTES) };
-    let mut head = vec![0; MADE_UP_BYTES];
+    read_up_to(file, MADE_UP_BYTES, start)
+}
+
+/// Up to `most` bytes of a file's content from `start` on.
+fn read_up_to(file: &File, most: usize, start: u64) -> io::Result<Vec<u8>> {
+    let mut head = vec![0; most];
     let read = read_at(file, &mut head, start)?;
     head.truncate(read);
     Ok(head)
@@ -290,7 +296,9 @@ impl Opened {
             let look = options.look(&name);
             return Ok(Self::stream(name, Stream::of_packed(file, metadata, look)));
         }
-        options.purpose.check_head(&name, &head, options.is_binary(), options.leaves_out)?;
+        let wanted = if options.leaves_out { roaring::wanted(&head) } else { head.len() };
+        let more = read_up_to(&file, wanted, start).map_err(failed())?;
+        options.purpose.check_head(&name, &more, options.is_binary(), options.leaves_out)?;
         if let Some(format) = TableFormat::of_content(&head)
             && start == 0
             && !options.is_binary()

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::io::page;
+use crate::io::roaring;
 use crate::io::table::TableFormat;
 use crate::number::{Format, MAX_RECORD_BYTES};
 
@@ -33,7 +34,7 @@ impl Purpose {
     ) -> Result<()> {
         let refuses_own = is_binary || leaves_out || self == Self::Bytes;
         let is_own = refuses_own && page::may_begin(head)
-            || leaves_out && !is_binary && page::may_be_roaring(head);
+            || leaves_out && !is_binary && roaring::may_begin(head);
         let format = match self {
             Self::Values => None,
             Self::Text | Self::Bytes => TableFormat::of_binary(head),

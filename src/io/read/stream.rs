@@ -5,6 +5,7 @@ use super::unchanged::check_end;
 use crate::error::Error;
 use crate::io::compression::{self, Compression, HEAD_BYTES};
 use crate::io::page;
+use crate::io::roaring;
 use crate::io::table::TableFormat;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::{File, Metadata};
@@ -49,7 +50,6 @@ impl Look {
     fn may_be_lines(&self, head: &[u8]) -> bool {
         let has_line = head.iter().any(|byte| matches!(byte, b'\n' | 0));
         let is_other = page::begins_like(head)
-            || page::may_be_roaring(head)
             || Compression::of_input(head, self.is_binary).is_some()
             || TableFormat::may_begin(head);
         has_line && !is_other
@@ -113,7 +113,7 @@ impl Stream {
         let is_lines = look.purpose.is_lines();
         let head =
             self.head(|stream, head| is_lines && look.may_be_lines(head) && stream.pauses())?;
-        let head = if look.leaves_out && !look.is_binary { self.more(head)? } else { head };
+        let head = self.more(look, head)?;
         look.check(&head, "which is read only from a file, because a pipe cannot be read twice")?;
         let Some(format) = Compression::of_input(&head, look.is_binary) else {
             self.ahead = head;
@@ -126,7 +126,8 @@ impl Stream {
         let whole = Box::new(io::Cursor::new(head).chain(rest));
         let unpacked = compression::unpacked(format, whole, look.memory_bytes)?;
         (self.source, self.unpacks, self.ended) = (Source::Reader(unpacked), true, false);
-        self.ahead = self.head(|_, head| look.may_be_lines(head))?;
+        let head = self.head(|_, head| look.may_be_lines(head))?;
+        self.ahead = self.more(look, head)?;
         look.check(&self.ahead, "which is not read if it is compressed: unpack it first")
     }
 
@@ -145,11 +146,14 @@ impl Stream {
         Ok(head)
     }
 
-    /// Reads on if more bytes tell whether they are of a roaring bitmap, which has no lines.
-    fn more(&mut self, mut head: Vec<u8>) -> io::Result<Vec<u8>> {
+    /// Reads on if more bytes tell whether they are of a roaring bitmap, all of which would be left
+    /// out as malformed. Somebody who sends lines does not wait.
+    fn more(&mut self, look: &Look, mut head: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut read = head.len();
-        head.resize(page::wanted_of_roaring(&head), 0);
-        while read < head.len() {
+        if look.leaves_out && !look.is_binary {
+            head.resize(roaring::wanted(&head), 0);
+        }
+        while read < head.len() && !(look.purpose.is_lines() && self.pauses()) {
             match self.read_source(&mut head[read..])? {
                 0 => break,
                 more => read += more,

@@ -3,7 +3,7 @@
 //! The head lists all containers, so they wait in memory, or in a temporary file if there are many.
 
 use crate::error::Error;
-use crate::io::page::{NO_RUNS_COOKIE, RUNS_COOKIE};
+use crate::io::roaring::{NO_RUNS_COOKIE, RUNS_COOKIE};
 use crate::io::write::Spooled;
 use crate::set::container::{Container, KEY_DISORDER, MAX_ARRAY, Scratch, plain_bytes};
 use crate::set::view::NO_OFFSET_THRESHOLD;

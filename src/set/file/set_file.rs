@@ -2,9 +2,9 @@
 
 use super::header::{CARDINALITY_AT, Header, MAGIC, Representation};
 use crate::error::{Error, FolderFault, Result};
-use crate::io::page::may_be_roaring;
 use crate::io::page::{self, Section, damaged, verify_blocks, verify_checksums};
 use crate::io::read::{check_whole, map};
+use crate::io::roaring;
 use crate::kernel::sys::{LOST, Map, map_file, maps_are_guarded};
 use crate::progress::{Phase, Progress};
 use crate::set::folder::{Folder, MANIFEST, open_parts};
@@ -583,6 +583,8 @@ impl SetFile {
 const OTHER_ENDS: &str = "smallest or largest value are not those of the set";
 /// The message for bytes that are no set.
 pub(crate) const NO_SET: &str = "neither a .bits file nor a portable roaring bitmap";
+/// Bytes that show whether a file is text.
+const TEXT_BYTES: usize = 1 << 14;
 /// Representation that no header has.
 const NO_HEADER: &str = "the file has no parts";
 
@@ -591,7 +593,7 @@ impl SetKind {
     pub(crate) fn may_begin(head: &[u8]) -> bool {
         let is_empty = head == [0; 8];
         let is_own = head.starts_with(&MAGIC) || head.starts_with(&keyed::MAGIC);
-        is_own || is_empty || may_be_roaring(head)
+        is_own || is_empty || roaring::may_begin(head)
     }
 
     /// The kind of a file that begins with these bytes.
@@ -603,7 +605,9 @@ impl SetKind {
         if bytes.starts_with(&keyed::MAGIC) {
             return Some(Self::Keyed);
         }
-        if !may_be_roaring(bytes) && !bytes.starts_with(&[0; 8]) {
+        // The cookie of a bitmap with runs is text, too.
+        let head = &bytes[..bytes.len().min(TEXT_BYTES)];
+        if !roaring::may_begin(bytes) && roaring::has_no_controls(head) {
             return None;
         }
         // A number of buckets, the key of the first one, and the cookie of its bitmap.

@@ -2,8 +2,8 @@
 
 use super::{click_house, deletion, doris};
 use crate::error::Result;
-use crate::io::page::has_no_controls;
 use crate::io::read::map;
+use crate::io::roaring::has_no_controls;
 use crate::io::table::TableFormat;
 use crate::set::file::SetKind;
 use crate::set::view::{RoaringView, check_buckets};

@@ -7,7 +7,7 @@
 
 use super::Damage;
 use super::search::find_key;
-use crate::io::page::{NO_RUNS_COOKIE, RUNS_COOKIE};
+use crate::io::roaring::{NO_RUNS_COOKIE, RUNS_COOKIE};
 use crate::set::container::{Container, KEY_DISORDER, MAX_ARRAY, plain_bytes};
 
 /// A bitmap with runs and fewer containers than this has no offsets.
