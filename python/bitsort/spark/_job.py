@@ -137,7 +137,8 @@ class Scanned:
         """Some ids, by which so many windows can be chosen; None if that takes reading them all."""
         groups = self.scan.groups
         step = max(len(groups) // max(4 * wanted, _LOOKS), 1)
-        looks = [(path, [number]) for path, number, _ in groups[::step]]
+        sizes = self.scan.sizes
+        looks = [(path, [number], sizes[path]) for path, number, _ in groups[::step]]
         mapper = kernel.sample_groups(looks, self.scan.columns[0], _SAMPLED)
         return _sampled(self.spark, len(looks), mapper)
 

@@ -233,10 +233,10 @@ def _row_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Rows of Parquet files, as Spark would hand them over."""
     path, numbers_of_groups, size = groups
-    check_size(path, size)
     names = list({column.name for column in columns})
     with pq.ParquetFile(path, buffer_size=_READ_BYTES) as file:
         check_columns(path, file.schema, columns)
+        check_size(path, size)
         found = file.iter_batches(rows, numbers_of_groups, columns=names, use_threads=False)
         for batch in found:
             arrays = [

@@ -218,7 +218,7 @@ def test_row_groups_are_cut_into_splits_of_about_as_many_rows(spark, files):
     scan = scan_of(spark.read.parquet(str(files)), "id")
     for tasks, least in [(1, 1), (2, 1), (4, 1), (7, 1000), (1000, 1), (3, 10**9)]:
         splits = scan.splits(tasks, least)
-        met = [(path, group) for split in splits for path, groups in split for group in groups]
+        met = [(path, group) for split in splits for path, groups, _ in split for group in groups]
         assert met == [(path, group) for path, group, _ in scan.groups]
         assert len(splits) <= max(tasks, 1) + 1 and (least < 10**9 or len(splits) == 1)
 
