@@ -201,6 +201,11 @@ pub(super) fn notation(text: &str) -> Option<&'static str> {
     fields.any(may_be_address).then_some("--as ipv4 reads addresses, if the wanted column has them")
 }
 
+/// The same behind a message that is no error of a line.
+pub(super) fn and_notation(text: &str) -> String {
+    notation(text).map(|hint| format!("; {hint}")).unwrap_or_default()
+}
+
 /// Whether the user has said how numbers are written.
 fn has_notation() -> bool {
     std::env::args_os().any(|word| word.as_encoded_bytes().starts_with(b"--as"))

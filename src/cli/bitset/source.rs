@@ -137,7 +137,7 @@ impl Source {
     pub(super) fn value(&self, text: &str) -> Result<u64> {
         let value = self.notation().value(text);
         value.map_err(|reason| {
-            let hint = hints::notation(text).map(|hint| format!("; {hint}")).unwrap_or_default();
+            let hint = hints::and_notation(text);
             Error::usage(format!("invalid value \"{}\": {reason}{hint}", text.escape_debug()))
         })
     }

@@ -43,8 +43,7 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Vec<Box<dyn AsSet>>>
                         return error;
                     }
                     let name = path.display();
-                    let hint = operand.to_str().and_then(hints::notation);
-                    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+                    let hint = operand.to_str().map(hints::and_notation).unwrap_or_default();
                     Error::usage(format!("\"{name}\": {reason}, and there is no such file{hint}"))
                 });
                 sets.push(Box::new(set?));

@@ -296,9 +296,13 @@ impl Opened {
             let look = options.look(&name);
             return Ok(Self::stream(name, Stream::of_packed(file, metadata, look)));
         }
-        let wanted = if options.leaves_out { roaring::wanted(&head) } else { head.len() };
-        let more = read_up_to(&file, wanted, start).map_err(failed())?;
-        options.purpose.check_head(&name, &more, options.is_binary(), options.leaves_out)?;
+        let wanted = roaring::wanted(&head);
+        let head = if options.leaves_out && wanted > head.len() {
+            read_up_to(&file, wanted, start).map_err(failed())?
+        } else {
+            head
+        };
+        options.purpose.check_head(&name, &head, options.is_binary(), options.leaves_out)?;
         if let Some(format) = TableFormat::of_content(&head)
             && start == 0
             && !options.is_binary()
