@@ -24,7 +24,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[pyclass(extends = AbstractBitSet, frozen, module = "bitsort")]
 pub(crate) struct SetFile {
     blank: AtomicU64,
+    rejected: AtomicU64,
 }
+
+/// How many lines had no number: blank and rejected ones.
+type Others = (u64, u64);
 
 impl SetFile {
     pub(crate) fn wrap(py: Python<'_>, set: bitsort::set::SetFile) -> PyResult<Bound<'_, Self>> {
@@ -38,17 +42,21 @@ impl SetFile {
         set: bitsort::set::SetFile,
         folder: PathBuf,
     ) -> PyResult<Bound<'_, Self>> {
-        Self::of_mapped(py, Arc::new(Mapped::new(set, folder)), 0)
+        Self::of_mapped(py, Arc::new(Mapped::new(set, folder)), (0, 0))
     }
 
-    fn blanks(&self) -> u64 {
-        self.blank.load(Ordering::Relaxed)
+    fn others(&self) -> Others {
+        (self.blank.load(Ordering::Relaxed), self.rejected.load(Ordering::Relaxed))
     }
 
-    fn of_mapped(py: Python<'_>, mapped: Arc<Mapped>, blank: u64) -> PyResult<Bound<'_, Self>> {
+    fn of_mapped(
+        py: Python<'_>,
+        mapped: Arc<Mapped>,
+        (blank, rejected): Others,
+    ) -> PyResult<Bound<'_, Self>> {
         let content = Content::File(Mutex::new(Some(mapped)));
         let base = PyClassInitializer::from(AbstractBitSet::of(content));
-        Bound::new(py, base.add_subclass(Self { blank: blank.into() }))
+        Bound::new(py, base.add_subclass(Self { blank: blank.into(), rejected: rejected.into() }))
     }
 
     fn mapped(slf: &Bound<'_, Self>) -> PyResult<Arc<Mapped>> {
@@ -102,11 +110,12 @@ pub(crate) fn open<'py>(
         Ok(opened)
     })?;
     let folder = folder_of(set.path())?;
-    SetFile::of_mapped(py, Arc::new(Mapped::new(set, folder)), report.blank)
+    let others = (report.blank, report.rejected);
+    SetFile::of_mapped(py, Arc::new(Mapped::new(set, folder)), others)
 }
 
-/// What makes the set again: a function, its argument, and then a number of blank lines.
-type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>,), Option<u64>);
+/// What makes the set again: a function, its argument, and then the numbers of other lines.
+type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>,), Option<Others>);
 
 #[pymethods]
 impl SetFile {
@@ -127,7 +136,13 @@ impl SetFile {
     /// was a set.
     #[getter]
     fn blank(slf: &Bound<'_, Self>) -> PyResult<u64> {
-        Self::mapped(slf).map(|_| slf.get().blanks())
+        Self::mapped(slf).map(|_| slf.get().others().0)
+    }
+
+    /// Malformed lines that `open` left out, with `invalid="skip"` or `rejects`.
+    #[getter]
+    fn rejected(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        Self::mapped(slf).map(|_| slf.get().others().1)
     }
 
     /// The kind of the file: "bits", "roaring" (32 bits), "treemap" (roaring, 64 bits), "sets" for
@@ -199,7 +214,7 @@ impl SetFile {
 
     /// As [`copy`](Self::copy).
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
-        Self::of_mapped(slf.py(), Self::mapped(slf)?, slf.get().blanks())
+        Self::of_mapped(slf.py(), Self::mapped(slf)?, slf.get().others())
     }
 
     fn __deepcopy__<'py>(
@@ -221,12 +236,14 @@ impl SetFile {
         }
         let source = Source::File(mapped);
         let bytes = interruptible(py, |progress| or(&[&source]).progress(progress).to_bytes())?;
-        let blank = Some(slf.get().blanks()).filter(|&blank| blank > 0);
-        Ok((package.getattr("open_bytes")?, (bytes_object(py, &bytes)?.into_any(),), blank))
+        let others = Some(slf.get().others()).filter(|&others| others != (0, 0));
+        Ok((package.getattr("open_bytes")?, (bytes_object(py, &bytes)?.into_any(),), others))
     }
 
-    /// For pickle: the number of blank lines of a set that is opened from its bytes.
-    fn __setstate__(&self, blank: u64) {
+    /// For pickle: the numbers of other lines of a set that is opened from its bytes.
+    fn __setstate__(&self, others: Others) {
+        let (blank, rejected) = others;
         self.blank.store(blank, Ordering::Relaxed);
+        self.rejected.store(rejected, Ordering::Relaxed);
     }
 }

@@ -77,7 +77,8 @@ def test_numbers_are_opened_as_sets(tmp_path):
     pq.write_table(pa.table({"id": [9, 5], "other": [1, 2]}), table)
     assert bs.open(table, column="id", mem="64M") == {5, 9}
     csv = write(tmp_path / "ids.csv", "name;id\na;5\nb;x\n")
-    assert bs.open(csv, column="id", delimiter=";", invalid="skip") == {5}
+    skipped = bs.open(csv, column="id", delimiter=";", invalid="skip")
+    assert skipped == {5} and skipped.rejected == pickle.loads(pickle.dumps(skipped)).rejected == 1
     tsv = write(tmp_path / "rows.tsv", '1\t"open\n2\tx\n3\ty"\n')
     assert bs.open(tsv, column=1, delimiter="\t") == {1}
     assert bs.open(tsv, column=1, delimiter="\t", quoting=False) == {1, 2, 3}

@@ -261,7 +261,7 @@ def isin_set(column: str | Column, path: str) -> Column:
 
 
 def bloom(frame: DataFrame, column: str, fpp: float, *, keys: int | None = None) -> bs.Bloom:
-    """A Bloom filter of a column of natural numbers or text with this rate of false positives.
+    """A Bloom filter of a column of natural numbers, text or bytes with this rate of false positives.
 
     It has room for `keys` different keys; without it, for as many as there are rows, which are
     counted first. Every task has a filter of the full size, and one task joins them all.
@@ -269,7 +269,7 @@ def bloom(frame: DataFrame, column: str, fpp: float, *, keys: int | None = None)
     if keys is not None and keys < 1:
         raise ValueError(f"keys is {keys}, and a filter is for one key at least")
     bs.Bloom(1, fpp)  # a rate that no filter has is refused before rows are counted
-    taken = frame.select(F.col(column).alias("key"))
+    taken = frame.select(job.filter_keys(frame, column))
     count = taken.count() if keys is None else keys
     filters = taken.mapInArrow(kernel.map_keys(max(count, 1), fpp), kernel.PIECES)
     merged = filters.groupBy("bucket").applyInArrow(kernel.reduce_filters(), kernel.PIECES)

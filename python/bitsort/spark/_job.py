@@ -45,6 +45,12 @@ class Result:
     parts: int
     #: Rows without an id and blank lines, which were dropped.
     nulls: int
+    #: Malformed lines, which `invalid="skip"` left out.
+    rejected: int
+
+
+#: Numbers of rows without a value: NULLs and blank lines, and malformed lines.
+Others = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,13 @@ def _keys(frame: DataFrame, column: str) -> Column:
         what = "keys are text, bytes or integers; cast the column"
         raise TypeError(f"{column} is {kind.simpleString()}: {what}")
     return keys.alias("key")
+
+
+def filter_keys(frame: DataFrame, column: str) -> Column:
+    """A column of keys of a filter: ids, text or bytes."""
+    if isinstance(_kind(frame, column), T.StringType | T.BinaryType):
+        return F.col(column).alias("key")
+    return _ids(frame, column).alias("key")
 
 
 def _each(spark: SparkSession, count: int, tasks: int, mapper: kernel.Mapper) -> DataFrame:
@@ -338,11 +351,12 @@ def count(source: Ids, parts: int | None) -> int:
     return sum(json.loads(text)["cardinality"] for text in told(frame)[0])
 
 
-def told(frame: DataFrame) -> tuple[list[str], int]:
-    """What tasks tell of windows, in their order, and the number of NULLs."""
+def told(frame: DataFrame) -> tuple[list[str], Others]:
+    """What tasks tell of windows, in their order, and the numbers of other rows."""
     rows = sorted((row.bucket, row.told) for row in frame.collect())
-    nulls = sum(json.loads(text)["nulls"] for bucket, text in rows if bucket == kernel.NULLS)
-    return [text for bucket, text in rows if bucket != kernel.NULLS], nulls
+    counts = [json.loads(text) for bucket, text in rows if bucket == kernel.NULLS]
+    others = sum(count["nulls"] for count in counts), sum(count["rejected"] for count in counts)
+    return [text for bucket, text in rows if bucket != kernel.NULLS], others
 
 
 def build(source: Ids, out: str, parts: int | None) -> Result:
@@ -351,12 +365,12 @@ def build(source: Ids, out: str, parts: int | None) -> Result:
         folder = os.path.abspath(writer.folder)
         starts = starts_of(source, wanted)
         if starts is None:
-            with _bucketed(source, out, wanted) as (paths, nulls):
+            with _bucketed(source, out, wanted) as (paths, others):
                 rows = _parts(source.spark, "or", paths, folder, wanted)
         else:
             reducer = kernel.reduce_parts(folder)
-            rows, nulls = told(reduced(source, starts, reducer, kernel.TOLD))
-        return Result(writer.commit(rows), len(rows), nulls)
+            rows, others = told(reduced(source, starts, reducer, kernel.TOLD))
+        return Result(writer.commit(rows), len(rows), *others)
 
 
 @contextmanager
@@ -376,12 +390,12 @@ def _folder_beside(out: str) -> Iterator[str]:
 
 
 @contextmanager
-def _bucketed(source: Ids, out: str, buckets: int) -> Iterator[tuple[list[str], int]]:
-    """Files of the ids of each bucket, which are there for a while, and the number of NULLs: the
-    ids are read once, and windows are chosen of the files."""
+def _bucketed(source: Ids, out: str, buckets: int) -> Iterator[tuple[list[str], Others]]:
+    """Files of the ids of each bucket, which are there for a while, and the numbers of other rows:
+    the ids are read once, and windows are chosen of the files."""
     with _folder_beside(out) as folder:
-        rows, nulls = told(reduced(source, buckets, kernel.reduce_parts(folder), kernel.TOLD))
-        yield [os.path.join(folder, json.loads(row)["name"]) for row in rows], nulls
+        rows, others = told(reduced(source, buckets, kernel.reduce_parts(folder), kernel.TOLD))
+        yield [os.path.join(folder, json.loads(row)["name"]) for row in rows], others
 
 
 def write_values(source: Ids, out: str, form: str, suffix: str, parts: int | None) -> Result:
@@ -392,29 +406,29 @@ def write_values(source: Ids, out: str, form: str, suffix: str, parts: int | Non
     with _folder_beside(out) as above:
         folder = os.path.join(above, "values")
         os.mkdir(folder)
-        texts, nulls = _written(source, folder, form, suffix, parts_of(source, parts))
+        texts, others = _written(source, folder, form, suffix, parts_of(source, parts))
         rows = [json.loads(text) for text in texts]
         for name in set(os.listdir(folder)) - {row["name"] for row in rows}:
             os.unlink(os.path.join(folder, name))  # of a task that was given up
         with open(os.path.join(folder, "_SUCCESS"), "w"):
             pass
         os.rename(folder, out)
-    return Result(sum(row["cardinality"] for row in rows), len(rows), nulls)
+    return Result(sum(row["cardinality"] for row in rows), len(rows), *others)
 
 
 def _written(
     source: Ids, folder: str, form: str, suffix: str, parts: int
-) -> tuple[list[str], int]:
-    """What is told of the files of values, and the number of NULLs."""
+) -> tuple[list[str], Others]:
+    """What is told of the files of values, and the numbers of other rows."""
     starts = starts_of(source, parts)
     if starts is not None:
         reducer = kernel.reduce_values(folder, form, suffix)
         return told(reduced(source, starts, reducer, kernel.TOLD))
-    with _bucketed(source, folder, parts) as (paths, nulls):
+    with _bucketed(source, folder, parts) as (paths, others):
         windows = _windows_of(paths, parts)
         task = kernel.write_windows(folder, paths, form, suffix, windows)
         numbers = source.spark.range(0, len(windows), 1, len(windows))
-        return told(numbers.mapInArrow(task, kernel.TOLD))[0], nulls
+        return told(numbers.mapInArrow(task, kernel.TOLD))[0], others
 
 
 class Rows:
@@ -455,7 +469,7 @@ def group(source: Rows | RowFiles, out: str, parts: int | None) -> Grouped:
     with _folder_beside(out) as folder:
         pieces = source.pieces(buckets)
         reducer = kernel.reduce_sets(folder)
-        texts, nulls = told(_joined_by_bucket(pieces, buckets, reducer, kernel.TOLD))
+        texts, (nulls, _) = told(_joined_by_bucket(pieces, buckets, reducer, kernel.TOLD))
         names = [json.loads(text)["name"] for text in texts]
         sets, values = bs.keyed_union([os.path.join(folder, name) for name in names], out)
     return Grouped(sets, values, nulls)
@@ -483,7 +497,7 @@ def join(
     with bs.FolderWriter(out) as writer:
         folder = os.path.abspath(writer.folder)
         rows = _parts(spark, operation, found, folder, _number_of_parts(parts, spark))
-        return Result(writer.commit(rows), len(rows), 0)
+        return Result(writer.commit(rows), len(rows), 0, 0)
 
 
 def _parts(

@@ -68,10 +68,10 @@ def _rows(bucket: int, payload: bytes) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, ["bucket", "payload"])
 
 
-def _counted(nulls: int) -> Iterator[pa.RecordBatch]:
-    """The row that tells a number of NULLs, if there are some."""
-    if nulls:
-        yield _rows(NULLS, str(nulls).encode())
+def _counted(nulls: int, rejected: int = 0) -> Iterator[pa.RecordBatch]:
+    """The row that tells the numbers of NULLs and of rejected lines, if there are some."""
+    if nulls or rejected:
+        yield _rows(NULLS, f"{nulls} {rejected}".encode())
 
 
 def _told(bucket: int, facts: dict[str, Any] | str) -> pa.RecordBatch:
@@ -129,7 +129,13 @@ class Gatherer:
 
     def sort(self) -> None:
         if self.rows:
-            self.ids = self.ids | bs.gather(pa.chunked_array(self.waiting))
+            waiting = pa.chunked_array(self.waiting)
+            least = pc.min(waiting).as_py()
+            if least < 0:
+                raise ValueError(
+                    f"{least} is negative, and ids are not: leave such rows out with where()"
+                )
+            self.ids = self.ids | bs.gather(waiting)
         self.waiting, self.rows = [], 0
 
     def pieces(self) -> Iterator[pa.RecordBatch]:
@@ -188,7 +194,7 @@ def map_files(splits: list[Split], sizes: Sizes, options: dict[str, Any], cut: C
         for index in numbers(batches):
             with open_split(splits[index], sizes, options) as ids:
                 yield from pieces(ids, cut)
-                yield from _counted(ids.blank)
+                yield from _counted(ids.blank, ids.rejected)
 
     return task
 
@@ -298,7 +304,9 @@ def _reducer(reduce: _Reduce, tells_nulls: bool = True) -> Reducer:
         if bucket != NULLS:
             yield from reduce(bucket, batches)
         elif tells_nulls:
-            yield _told(NULLS, {"nulls": sum(map(int, _payloads(batches)))})
+            counts = [map(int, payload.split()) for payload in _payloads(batches)]
+            nulls, rejected = map(sum, zip(*counts))
+            yield _told(NULLS, {"nulls": nulls, "rejected": rejected})
 
     return task
 
@@ -547,7 +555,7 @@ def map_keys(count: int, rate: float) -> Mapper:
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         keys = bs.Bloom(count, rate)
         for batch in batches:
-            keys.add_many(batch.column(0).drop_null())
+            keys.add_many(naturals(batch.column(0).drop_null()))
         yield _rows(0, saved(keys))
 
     return task

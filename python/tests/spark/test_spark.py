@@ -373,6 +373,23 @@ def test_rows_of_other_types_are_no_bitmaps(spark, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_lines_that_are_left_out_are_counted(spark, tmp_path):
+    (tmp_path / "ids").write_text("1\nx\n2\n-3\n\n99999999999999999999\n")
+    for parts in (None, 3):
+        out = str(tmp_path / f"out-{parts}")
+        result = bss.build(str(tmp_path / "ids"), None, out, invalid="skip", parts=parts)
+        assert (result.cardinality, result.nulls, result.rejected) == (2, 1, 3)
+
+
+def test_a_filter_takes_ids_text_and_bytes_and_refuses_others_early(spark):
+    ids = spark.createDataFrame([(Decimal(2**64 - 1),), (Decimal(7),), (None,)], "k decimal(20,0)")
+    found = bss.bloom(ids, "k", 0.01)
+    assert 2**64 - 1 in found and 7 in found
+    assert b"a" in bss.bloom(spark.createDataFrame([(b"a",)], "k binary"), "k", 0.01)
+    with pytest.raises(TypeError, match="^k is double: ids are"):
+        bss.bloom(spark.createDataFrame([(1.5,)], "k double"), "k", 0.01)
+
+
 def test_files_that_change_before_a_lazy_result_is_read_are_refused(spark, tmp_path):
     text, table = tmp_path / "ids.txt", tmp_path / "ids.parquet"
     text.write_text("1\n2\n")
