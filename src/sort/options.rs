@@ -341,7 +341,8 @@ impl Sort {
     ///
     /// let rows = "1\t\"open\n2\tx\n3\ty\"\n".as_bytes();
     /// let sort = Sort::new().reader("rows", rows).column(Column::Number(1), b'\t');
-    /// assert_eq!(sort.no_quoting(true).to_vec()?, [1, 2, 3]);
+    /// let (set, _) = sort.no_quoting(true).into_set()?;
+    /// assert_eq!(set.iter().collect::<Vec<_>>(), [1, 2, 3]);
     /// # Ok::<(), bitsort::Error>(())
     /// ```
     pub fn no_quoting(mut self, no_quoting: bool) -> Self {
