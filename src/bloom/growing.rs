@@ -10,7 +10,7 @@
 
 use super::build_error::BuildError;
 use super::builder::Builder;
-use super::design::{Plain, Spec};
+use super::design::Plain;
 use super::filter::Filter;
 use crate::error::{Error, Result};
 
@@ -54,17 +54,17 @@ impl<D: Plain> Growing<D> {
     fn grow(&mut self, needed: u64) -> Result<()> {
         let mut keys = self.next_keys.max(needed);
         let first = self.first;
-        let spec = |keys| first.keys(keys).rate(self.next_rate).spec();
-        let size =
-            |spec: &Result<Spec, BuildError>| spec.as_ref().map_or(u64::MAX, Spec::size_bytes);
-        while size(&spec(keys)) > self.budget_bytes {
-            if keys == needed {
-                return Err(Error::FilterFull { keys: self.key_count() });
+        let spec = loop {
+            match first.keys(keys).rate(self.next_rate).spec() {
+                Ok(spec) if spec.size_bytes() <= self.budget_bytes => break spec,
+                _ if keys == needed => {
+                    return Err(Error::FilterFull { keys: self.key_count() });
+                }
+                _ => keys = (keys / 2).max(needed),
             }
-            keys = (keys / 2).max(needed);
-        }
+        };
         // All layers together keep the rate that hashes of 64 bits allow.
-        let layer = first.keys(keys).rate(self.next_rate).layer(spec(keys)?)?;
+        let layer = first.keys(keys).rate(self.next_rate).layer(spec)?;
         self.budget_bytes = self.budget_bytes.saturating_sub(layer.size_bytes());
         self.layers.push(layer);
         self.room = keys;

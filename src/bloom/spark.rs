@@ -155,21 +155,20 @@ pub fn write_to<S: Storage>(filter: &Filter<Standard, S>, out: impl Write) -> io
     out.flush()
 }
 
-const OTHER_HASHES: &str = "Spark reads filters of its own hash functions only";
-
 /// The header of a filter that Spark can read, and the number of words.
 fn check<S: Storage>(filter: &Filter<Standard, S>) -> Result<(Vec<i32>, usize), &'static str> {
-    if !matches!(filter.scheme(), Scheme::SparkV1 | Scheme::SparkV2 { .. }) {
-        return Err(OTHER_HASHES);
-    }
+    let seed = match filter.scheme() {
+        Scheme::SparkV1 => None,
+        Scheme::SparkV2 { seed } => Some(seed),
+        _ => return Err("Spark reads filters of its own hash functions only"),
+    };
     let whole = filter.cells().is_multiple_of(64);
     let words = i32::try_from(filter.cells() / 64).ok().filter(|_| whole);
     let words = words.ok_or("Spark reads filters of 64 to 64 (2^31 − 1) bits, whole words")?;
     let hashes = i32::try_from(filter.hashes()).map_err(|_| "Spark has fewer hash functions")?;
-    let fields = match filter.scheme() {
-        Scheme::SparkV1 => vec![1, hashes, words],
-        Scheme::SparkV2 { seed } => vec![2, hashes, seed, words],
-        _ => return Err(OTHER_HASHES),
+    let fields = match seed {
+        None => vec![1, hashes, words],
+        Some(seed) => vec![2, hashes, seed, words],
     };
     let words = usize::try_from(words).map_err(|_| "Spark has no negative number of words")?;
     Ok((fields, words))

@@ -21,16 +21,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "choose another --funnel; --skip-empty leaves empty lines out, --crlf carriage returns"
         }
         Error::NoField { .. } => "check --column and --delimiter",
-        Error::TableColumn { what, .. } if what.ends_with("has no Bloom filter") => {
-            "bitsort --bloom -o FILE.parquet writes one beside the column"
-        }
-        Error::TableColumn { what, .. } if is_other_kind(what) => {
-            "choose another column, or write it as integers: casts are the task of the program that writes the file"
-        }
-        Error::TableColumn { .. } if program == "bitset" => {
-            "choose one of its columns with --column, or make a set of one: bitset build --column; the --key of group may be bytes"
-        }
-        Error::TableColumn { .. } => "choose one of its columns with --column",
+        Error::TableColumn { what, .. } => column_hint(program, what),
         Error::LeftOut { .. } => "cargo install --path . --features columnar",
         Error::Unsorted { .. } => "sort it first, or leave out --merge",
         Error::NoSuchColumn { .. } => "give the column's number, or check --delimiter",
@@ -80,6 +71,24 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::Io { action, path, source } => return io_hint(action, path, source),
         _ => return None,
     })
+}
+
+/// The hint for a column of a table. What is wrong with it shows in the words of the error.
+fn column_hint(program: &str, what: &str) -> &'static str {
+    // A column that was chosen holds no integers; of one that was not, other words say so.
+    let is_other_kind = what.contains(" holds ") && !what.contains(", which holds ");
+    match program {
+        _ if what.ends_with("has no Bloom filter") => {
+            "bitsort --bloom -o FILE.parquet writes one beside the column"
+        }
+        _ if is_other_kind => {
+            "choose another column, or write it as integers: casts are the task of the program that writes the file"
+        }
+        "bitset" => {
+            "choose one of its columns with --column, or make a set of one: bitset build --column; the --key of group may be bytes"
+        }
+        _ => "choose one of its columns with --column",
+    }
 }
 
 /// The hint for a value that a format cannot hold.
@@ -310,9 +319,4 @@ fn may_be_address(field: &str) -> bool {
 fn may_be_ipv6(field: &str) -> bool {
     let address = field.split('/').next().filter(|address| address.len() > 2);
     address.is_some_and(|address| address.parse::<std::net::Ipv6Addr>().is_ok())
-}
-
-/// Whether a column was chosen that has no integers.
-fn is_other_kind(what: &str) -> bool {
-    what.contains(" holds ") && !what.contains(", which holds ")
 }

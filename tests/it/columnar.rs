@@ -552,6 +552,8 @@ fn numbers_of_any_width_are_no_keys_and_tables_have_no_lines() {
     assert_eq!(work.run("t --column id").quiet(), "7\n");
     work.set("group t --key price --column id -o out", "")
         .refused("column \"price\" holds Decimal");
+    work.set("group t --key price --column id -o out", "")
+        .refused("hint: choose another column, or write it as integers");
     for line in ["bloom build t -o out", "bloom dedup t", "bloom common t t"] {
         work.set(line, "").refused("t is a Parquet file, which has rows, not lines");
     }
