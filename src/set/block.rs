@@ -69,7 +69,8 @@ impl Block {
     }
 
     /// Container `index`, which must exist.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "given in memory, it costs as much as a small join")]
+    #[inline(always)]
     pub(super) fn container(&self, index: usize) -> Container<'_> {
         match &self.body {
             Body::Few { ends, lows } => Container::Array(&lows[places(ends, index)]),

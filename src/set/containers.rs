@@ -15,7 +15,9 @@
 //! for 15 values or 6 runs, beside a larger array, a bitmap or more runs.
 
 use super::block::{Block, MAX_FEW, MAX_KEYS};
-use super::container::{Container, Op, Owned, Scratch, intersection_len, intersects, split};
+use super::container::{
+    Container, Op, Owned, Scratch, intersection_len, intersects, is_subset, split,
+};
 use super::view::find_key;
 use std::ops::{Range, RangeInclusive};
 
@@ -245,11 +247,7 @@ impl Containers {
         let is_full = self.blocks.get(block).is_none_or(|block| block.keys().len() == MAX_KEYS);
         let is_behind_all = index == MAX_KEYS && block + 1 == self.blocks.len();
         if self.blocks.is_empty() || is_behind_all {
-            // Ascending keys fill their blocks.
-            self.firsts.push(key);
-            self.lens.push(len);
-            self.blocks.push(Box::new(Block::new(key, container)));
-            return;
+            return self.push(key, container);
         }
         if is_full {
             self.split(block, MAX_KEYS / 2);
@@ -290,9 +288,20 @@ impl Containers {
     /// Appends a container, whose key must be larger than all others. Leaves out an empty one.
     pub(crate) fn push(&mut self, key: u64, container: Owned) {
         debug_assert!(self.last_key().is_none_or(|last| last < key), "keys ascend");
-        let block = self.blocks.len().saturating_sub(1);
-        let index = self.blocks.last().map_or(0, |block| block.keys().len());
-        self.put(Slot { block, index }, key, container);
+        let len = u64::from(container.len());
+        match (self.blocks.last_mut(), self.lens.last_mut()) {
+            _ if len == 0 => {}
+            // Ascending keys fill their blocks.
+            (Some(block), Some(sum)) if block.keys().len() < MAX_KEYS => {
+                block.insert_key(block.keys().len(), key, container);
+                *sum += len;
+            }
+            _ => {
+                self.firsts.push(key);
+                self.lens.push(len);
+                self.blocks.push(Box::new(Block::new(key, container)));
+            }
+        }
     }
 
     /// Appends the containers of `other`, whose keys must be larger than all of these.
@@ -317,10 +326,28 @@ impl Containers {
         }
     }
 
-    /// Appends a container of few values to the last block; gives whether that has room for it. Its
+    /// Appends the container of `scratch`, whose key must be larger than all others. Leaves out an
+    /// empty one.
+    #[inline]
+    fn push_joined(&mut self, key: u64, scratch: &mut Scratch) {
+        if !self.push_few(key, scratch.container()) {
+            self.push(key, scratch.take());
+        }
+    }
+
+    /// Appends a copy of a container, whose key must be larger than all others.
+    #[inline]
+    fn push_copy(&mut self, key: u64, container: Container<'_>, scratch: &mut Scratch) {
+        if !self.push_few(key, container) {
+            self.push(key, Owned::copy(container, scratch));
+        }
+    }
+
+    /// Appends an array of few values to the last block; gives whether that has room for it. Its
     /// key must be larger than all others.
     #[inline]
-    pub(crate) fn push_few(&mut self, key: u64, lows: &[[u8; 2]]) -> bool {
+    pub(crate) fn push_few(&mut self, key: u64, container: Container<'_>) -> bool {
+        let Container::Array(lows @ [_, ..]) = container else { return false };
         let is_pushed = self.blocks.last_mut().is_some_and(|block| block.push_few(key, lows));
         if is_pushed && let Some(len) = self.lens.last_mut() {
             *len += lows.len() as u64;
@@ -337,7 +364,7 @@ impl Containers {
                 for (low, value) in lows.iter_mut().zip(alike) {
                     [low[0], low[1], ..] = value.to_le_bytes();
                 }
-                if self.push_few(alike[0] >> 16, lows) {
+                if self.push_few(alike[0] >> 16, Container::Array(lows)) {
                     continue;
                 }
             }
@@ -408,70 +435,75 @@ impl Containers {
     }
 }
 
-/// The containers of two sets side by side, by ascending keys, as far as `op` can give values for
-/// them. For [`Op::And`] there is [`Common`].
-struct Pairs<'a> {
-    op: Op,
-    sets: [&'a Containers; 2],
-    slots: [Slot; 2],
-}
-
-impl<'a> Pairs<'a> {
-    fn new(op: Op, a: &'a Containers, b: &'a Containers) -> Self {
-        Self { op, sets: [a, b], slots: [Slot::default(); 2] }
-    }
-}
-
-/// The containers of two sets whose keys both have, by ascending keys.
+/// Finds the keys that two sets share, by ascending keys.
 struct Common<'a> {
     sets: [&'a Containers; 2],
     slots: [Slot; 2],
-    /// The blocks of the last keys that were compared.
-    blocks: Option<[&'a Block; 2]>,
-    /// Indices of equal keys in these blocks. Those from `next` up to `end` are still to come.
-    indices: [[u16; 2]; MAX_KEYS + 1],
-    next: usize,
-    end: usize,
+    /// Most keys of a set that are compared next: few at first, as many callers want few.
+    most: usize,
+    /// Indices of equal keys in two blocks, up to `count`.
+    indices: [[u16; 2]; MOST + 1],
+    count: usize,
 }
 
 /// Keys are compared one by one if the other block has at most so many times more; else each is
 /// searched.
 const ALIKE: usize = 6;
 
+/// Most keys of a set that are compared at first, and later.
+const FIRST: usize = 8;
+const MOST: usize = 128;
+
 impl<'a> Common<'a> {
     fn new(a: &'a Containers, b: &'a Containers) -> Self {
         let (sets, slots) = ([a, b], [Slot::default(); 2]);
-        Self { sets, slots, blocks: None, indices: [[0; 2]; MAX_KEYS + 1], next: 0, end: 0 }
+        Self { sets, slots, most: FIRST, indices: [[0; 2]; MOST + 1], count: 0 }
     }
 
-    /// Compares the keys of a block with those of another one; false if there are no more in one of
-    /// the sets.
-    fn compare(&mut self) -> bool {
+    /// Whether `test` gives true for the containers of all shared keys. Ends at the first other one.
+    #[inline]
+    fn all(mut self, mut test: impl FnMut(u64, Container<'a>, Container<'a>) -> bool) -> bool {
+        while let Some([ours, theirs]) = self.compare() {
+            for &[i, j] in &self.indices[..self.count] {
+                let (i, j) = (usize::from(i), usize::from(j));
+                if !test(ours.keys()[i], ours.container(i), theirs.container(j)) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Compares the next keys of a block with those of another one; none if one of the sets has no
+    /// more.
+    fn compare(&mut self) -> Option<[&'a Block; 2]> {
         let [left, right] = self.sets;
         let [at, other] = &mut self.slots;
         let block = |set: &'a Containers, slot: Slot| set.blocks.get(slot.block).map(Box::as_ref);
-        let (Some(ours), Some(theirs)) = (block(left, *at), block(right, *other)) else {
-            return false;
+        let (ours, theirs) = (block(left, *at)?, block(right, *other)?);
+        let ahead = |block: &'a Block, slot: &Slot| {
+            let keys = &block.keys()[slot.index..];
+            &keys[..keys.len().min(self.most)]
         };
-        let (keys, others) = (&ours.keys()[at.index..], &theirs.keys()[other.index..]);
-        (self.blocks, self.next, self.end) = (Some([ours, theirs]), 0, 0);
+        let (keys, others) = (ahead(ours, at), ahead(theirs, other));
+        (self.count, self.most) = (0, MOST);
         let last = keys[keys.len() - 1].min(others[others.len() - 1]);
         let up_to = |keys: &[u64]| keys.partition_point(|&key| key <= last);
         let (count, other_count) = (up_to(keys), up_to(others));
         if count == 0 {
             *other = right.advance(*other, keys[0]);
-            return true;
+            return Some([ours, theirs]);
         }
         if other_count == 0 {
             *at = left.advance(*at, others[0]);
-            return true;
+            return Some([ours, theirs]);
         }
         let (keys, others) = (&keys[..count], &others[..other_count]);
         let mut push = |i: usize, j: usize| {
             #[expect(clippy::cast_possible_truncation, reason = "at most MAX_KEYS")]
             let indices = [(at.index + i) as u16, (other.index + j) as u16];
-            self.indices[self.end] = indices;
-            self.end += usize::from(keys.get(i) == others.get(j));
+            self.indices[self.count] = indices;
+            self.count += usize::from(keys.get(i) == others.get(j));
         };
         let place = |key: u64, keys: &[u64]| {
             let (Ok(place) | Err(place)) = find_key(keys.len(), key, |index| keys[index]);
@@ -492,61 +524,7 @@ impl<'a> Common<'a> {
         }
         *at = left.normal(Slot { index: at.index + count, ..*at });
         *other = right.normal(Slot { index: other.index + other_count, ..*other });
-        true
-    }
-}
-
-impl<'a> Iterator for Common<'a> {
-    type Item = (u64, Container<'a>, Container<'a>);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if self.next < self.end
-                && let Some([ours, theirs]) = self.blocks
-            {
-                let [i, j] = self.indices[self.next].map(usize::from);
-                self.next += 1;
-                return Some((ours.keys()[i], ours.container(i), theirs.container(j)));
-            }
-            if !self.compare() {
-                return None;
-            }
-        }
-    }
-}
-
-impl<'a> Iterator for Pairs<'a> {
-    type Item = (u64, Option<Container<'a>>, Option<Container<'a>>);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let [a, b] = self.sets;
-        let [at, other] = &mut self.slots;
-        loop {
-            // The containers that are not wanted are not looked for.
-            match (a.key(*at), b.key(*other)) {
-                (Some(key), Some(same)) if key == same => {
-                    let (ours, theirs) = (a.at(*at), b.at(*other));
-                    (*at, *other) = (a.after(*at), b.after(*other));
-                    return Some((key, Some(ours), Some(theirs)));
-                }
-                (Some(key), next) if next.is_none_or(|next| key < next) => {
-                    let ours = a.at(*at);
-                    *at = a.after(*at);
-                    return Some((key, Some(ours), None));
-                }
-                (next, Some(key)) => {
-                    if matches!(self.op, Op::Or | Op::Xor) {
-                        let theirs = b.at(*other);
-                        *other = b.after(*other);
-                        return Some((key, None, Some(theirs)));
-                    }
-                    *other = b.advance(*other, next?);
-                }
-                (_, None) => return None,
-            }
-        }
+        Some([ours, theirs])
     }
 }
 
@@ -557,44 +535,62 @@ impl Containers {
     pub(crate) fn joined(op: Op, a: &Self, b: &Self) -> Self {
         let (mut found, mut scratch) = (Self::default(), Scratch::default());
         if op == Op::And {
-            for (key, ours, theirs) in Common::new(a, b) {
+            Common::new(a, b).all(|key, ours, theirs| {
                 scratch.join(op, ours, theirs);
-                found.push(key, scratch.take());
-            }
+                found.push_joined(key, &mut scratch);
+                true
+            });
             return found;
         }
-        for (key, ours, theirs) in Pairs::new(op, a, b) {
-            match (ours, theirs) {
-                (Some(ours), Some(theirs)) => {
-                    scratch.join(op, ours, theirs);
-                    found.push(key, scratch.take());
+        let [mut at, mut other] = [Slot::default(); 2];
+        loop {
+            match (a.key(at), b.key(other)) {
+                (Some(key), Some(same)) if key == same => {
+                    scratch.join(op, a.at(at), b.at(other));
+                    found.push_joined(key, &mut scratch);
+                    (at, other) = (a.after(at), b.after(other));
                 }
-                (Some(one), None) | (None, Some(one)) => {
-                    found.push(key, Owned::copy(one, &mut scratch));
+                (Some(key), next) if next.is_none_or(|next| key < next) => {
+                    found.push_copy(key, a.at(at), &mut scratch);
+                    at = a.after(at);
                 }
-                (None, None) => {}
+                (_, Some(key)) if op != Op::AndNot => {
+                    found.push_copy(key, b.at(other), &mut scratch);
+                    other = b.after(other);
+                }
+                // The containers that are not wanted are not looked for.
+                (Some(key), _) => other = b.advance(other, key),
+                (None, _) => return found,
             }
         }
-        found
     }
 
     /// Number of values in both.
     pub(crate) fn intersection_len(a: &Self, b: &Self) -> u64 {
-        let pairs = Common::new(a, b);
-        pairs.map(|(_, ours, theirs)| u64::from(intersection_len(ours, theirs))).sum()
+        let mut len = 0;
+        Common::new(a, b).all(|_, ours, theirs| {
+            len += u64::from(intersection_len(ours, theirs));
+            true
+        });
+        len
     }
 
     /// Whether all values of `a` are in `b`.
     pub(crate) fn is_subset(a: &Self, b: &Self) -> bool {
-        Pairs::new(Op::AndNot, a, b).all(|(_, ours, theirs)| {
-            let pair = ours.zip(theirs);
-            pair.is_some_and(|(ours, theirs)| intersection_len(ours, theirs) == ours.len())
-        })
+        let [mut at, mut other] = [Slot::default(); 2];
+        while let Some((key, ours)) = a.get(at) {
+            other = b.advance(other, key);
+            match b.get(other) {
+                Some((same, theirs)) if same == key && is_subset(ours, theirs) => at = a.after(at),
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// Whether no value is in both.
     pub(crate) fn is_disjoint(a: &Self, b: &Self) -> bool {
-        Common::new(a, b).all(|(_, ours, theirs)| !intersects(ours, theirs))
+        Common::new(a, b).all(|_, ours, theirs| !intersects(ours, theirs))
     }
 }
 

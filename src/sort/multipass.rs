@@ -201,9 +201,8 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
             .filter(|layout| layout.value_bytes(slice.count) <= layout.pool_bytes);
         // With a bitmap, duplicates may still be too many: `write` finds out.
         plain.or_else(|| {
-            divide(&facts, self.wishes, true, false).filter(|layout| {
-                layout.bitmap_bytes <= self.layout.pool_bytes / 2 && layout.pool_bytes > 0
-            })
+            divide(&facts, self.wishes, true, false)
+                .filter(|layout| layout.bitmap_bytes <= self.layout.pool_bytes / 2)
         })
     }
 

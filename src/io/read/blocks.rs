@@ -100,6 +100,15 @@ impl<'a> Claims<'a> {
         Block::new(self.rule)
     }
 
+    /// Whether all of the open inputs were claimed to their ends.
+    pub(super) fn are_at_end(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.inputs {
+            Inputs::Open(inputs) => state.input == inputs.len(),
+            Inputs::Named(_) => state.current.is_none(),
+        }
+    }
+
     /// Lets no thread claim more.
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);

@@ -88,7 +88,11 @@ pub(crate) fn scan<C: Consumer + Send>(
         }
         result.map(|()| consumer)
     };
-    on_each(consumers, run).into_iter().collect()
+    let consumers = on_each(consumers, run).into_iter().collect::<Result<_>>()?;
+    if !ledger.is_stopped() && !claims.are_at_end() {
+        return Err(Error::Accounting { what: "the inputs were not read to their ends".into() });
+    }
+    Ok(consumers)
 }
 
 /// Parses one block into `consumer`.

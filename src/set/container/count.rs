@@ -1,7 +1,10 @@
 //! Counts the values that two containers share, without making a container of them.
 
-use super::{BitmapWords, Container, GALLOP, for_overlaps, intervals};
+use super::{BitmapWords, Container, GALLOP, PART_WORDS, for_overlaps, intervals, place_in_array};
 use crate::kernel::{Level, arrays, popcount};
+
+/// Values of an array that are looked at first where one value decides.
+const FEW: usize = 32;
 
 /// Number of values in both.
 #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
@@ -20,7 +23,10 @@ pub(crate) fn intersection_len(a: Container<'_>, b: Container<'_>) -> u32 {
         (Array(values), Runs(runs)) | (Runs(runs), Array(values)) => in_runs(values, runs),
         (Runs(a), Runs(b)) => {
             let mut len = 0;
-            for_overlaps(a, b, |first, last| len += (last + 1).saturating_sub(first));
+            for_overlaps(a, b, |first, last| {
+                len += (last + 1).saturating_sub(first);
+                true
+            });
             len
         }
         (Bitmap(words), Runs(runs)) | (Runs(runs), Bitmap(words)) => {
@@ -29,19 +35,49 @@ pub(crate) fn intersection_len(a: Container<'_>, b: Container<'_>) -> u32 {
     }
 }
 
-/// Whether there is a value in both.
+/// Whether there is a value in both. The cost ends soon after the first one.
 pub(crate) fn intersects(a: Container<'_>, b: Container<'_>) -> bool {
+    use Container::{Array, Bitmap, Runs};
     match (a, b) {
-        (Container::Bitmap(a), Container::Bitmap(b)) => {
-            a.iter().zip(b).any(|(&a, &b)| u64::from_le_bytes(a) & u64::from_le_bytes(b) != 0)
+        (Bitmap(a), Bitmap(b)) => {
+            let (parts, others) = (a.as_chunks::<PART_WORDS>().0, b.as_chunks::<PART_WORDS>().0);
+            parts.iter().zip(others).any(|(a, b)| popcount::common_ones(Level::best(), a, b) > 0)
         }
-        (Container::Array(values), other) | (other, Container::Array(values))
-            if values.len() < 64 =>
-        {
+        (Array(mut a), Array(mut b)) => {
+            let mut step = FEW;
+            while let Some((front, rest)) = a.split_at_checked(step)
+                && let Some(&next) = rest.first()
+            {
+                let (Ok(place) | Err(place)) = place_in_array(b, u16::from_le_bytes(next));
+                let (theirs, behind) = b.split_at(place);
+                if in_arrays(front, theirs) > 0 {
+                    return true;
+                }
+                (a, b, step) = (rest, behind, 2 * step);
+            }
+            in_arrays(a, b) > 0
+        }
+        (Array(values), other) | (other, Array(values)) if values.len() <= FEW => {
             values.iter().any(|&low| other.contains(u16::from_le_bytes(low)))
+        }
+        (Runs(a), Runs(b)) => {
+            let mut found = false;
+            for_overlaps(a, b, |first, last| {
+                found = first <= last;
+                !found
+            });
+            found
         }
         _ => intersection_len(a, b) > 0,
     }
+}
+
+/// Whether all values of `a` are in `b`. Most sets that are no subset are told by the first values.
+pub(crate) fn is_subset(a: Container<'_>, b: Container<'_>) -> bool {
+    let has = |low: u16| b.contains(low);
+    a.next(0).is_none_or(has)
+        && a.previous(u16::MAX).is_none_or(has)
+        && intersection_len(a, b) == a.len()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]

@@ -13,7 +13,7 @@ mod many;
 mod owned;
 mod scratch;
 
-pub(crate) use count::{intersection_len, intersects};
+pub(crate) use count::{intersection_len, intersects, is_subset};
 pub(crate) use many::Among;
 pub(crate) use owned::Owned;
 pub(crate) use scratch::Scratch;
@@ -89,14 +89,16 @@ pub(crate) fn intervals(runs: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
 
 /// Calls `visit` with the first and the last value that two runs share, for all pairs of runs that may
 /// share some. The first value is above the last one if they share none. A test here would be
-/// mispredicted: the caller finds out without a branch.
-fn for_overlaps(ours: &[[u8; 4]], theirs: &[[u8; 4]], mut visit: impl FnMut(u32, u32)) {
+/// mispredicted: the caller finds out without a branch. Ends where `visit` gives false.
+fn for_overlaps(ours: &[[u8; 4]], theirs: &[[u8; 4]], mut visit: impl FnMut(u32, u32) -> bool) {
     let (mut i, mut j) = (0_usize, 0_usize);
     // Differences are negative until a list ends. One branch asks for both, because it is random
     // which list ends first.
     while (i.wrapping_sub(ours.len()) & j.wrapping_sub(theirs.len())).cast_signed() < 0 {
         let ((first, last), (other_first, other_last)) = (ends(ours[i]), ends(theirs[j]));
-        visit(first.max(other_first), last.min(other_last));
+        if !visit(first.max(other_first), last.min(other_last)) {
+            break;
+        }
         i += usize::from(last <= other_last);
         j += usize::from(other_last <= last);
     }

@@ -92,7 +92,8 @@ impl Owned {
     }
 
     /// The values.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "given in memory, it costs as much as a small join")]
+    #[inline(always)]
     pub(crate) fn container(&self) -> Container<'_> {
         match self {
             Self::Few(count, values) => Container::Array(&values[..usize::from(*count)]),

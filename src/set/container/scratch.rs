@@ -94,33 +94,19 @@ impl Scratch {
 
     /// An owned container of the values. A large bitmap is moved, not copied.
     pub(crate) fn take(&mut self) -> Owned {
-        match (self.kind, self.words.take()) {
-            (Kind::Bitmap, Some(words)) => {
-                let len = ones_of(&words);
-                if len as usize > MAX_ARRAY {
-                    self.kind = Kind::default();
-                    return Owned::Bitmap(words, len);
-                }
-                let array = Owned::plain(Container::Bitmap(&words), len, self);
-                self.words = Some(words);
-                array
+        if matches!(self.kind, Kind::Bitmap)
+            && let Some(words) = self.words.take()
+        {
+            let len = ones_of(&words);
+            if len as usize > MAX_ARRAY {
+                self.kind = Kind::default();
+                return Owned::Bitmap(words, len);
             }
-            (Kind::Array(count), words) if count <= MAX_ARRAY => {
-                self.words = words;
-                Owned::array(&self.values[..count])
-            }
-            (Kind::Runs, words) => {
-                self.words = words;
-                let runs = std::mem::take(&mut self.runs);
-                let copy = Owned::copy(Container::Runs(&runs), self);
-                self.runs = runs;
-                copy
-            }
-            (_, words) => {
-                self.words = words;
-                Owned::copy(self.container(), &mut Self::default())
-            }
+            let array = Owned::plain(Container::Bitmap(&words), len, self);
+            self.words = Some(words);
+            return array;
         }
+        Owned::copy(self.container(), &mut Self::default())
     }
 
     /// Becomes the bitmap of these words.
@@ -225,6 +211,7 @@ impl Scratch {
                 for_overlaps(ours, theirs, |first, last| {
                     self.runs[count] = run(first, last.max(first));
                     count += usize::from(first <= last);
+                    true
                 });
                 self.runs.truncate(count);
                 self.kind = Kind::Runs;
@@ -312,10 +299,10 @@ impl Scratch {
     /// is next, so there is no branch for it.
     fn join_edges(&mut self, op: Op, a: Container<'_>, b: Container<'_>) {
         let [ours, theirs, found] = &mut self.edges;
-        for (container, edges) in [(a, &mut *ours), (b, &mut *theirs)] {
-            put_edges(container, edges);
-            edges.push(NO_EDGE);
-        }
+        put_edges(a, ours);
+        put_edges(b, theirs);
+        ours.push(NO_EDGE);
+        theirs.push(NO_EDGE);
         let room = ours.len() + theirs.len();
         found.resize(room.max(found.len()), 0);
         // Bit `x + 2y` tells whether a value is in the result that is in `a` (x) and in `b` (y).

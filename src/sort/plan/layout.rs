@@ -110,7 +110,10 @@ const MAX_STAGE_BYTES: usize = 256;
 /// entry, its list and its chain.
 const PARTITION_OVERHEAD: u64 = 4 + 64 + 16;
 
-/// Divides the memory; `None` if nothing is left for values.
+/// Chunks of a thread, at least.
+const FEWEST_CHUNKS: u64 = 4;
+
+/// Divides the memory; `None` if a thread has no room for a few chunks of values.
 pub(in crate::sort) fn divide(
     facts: &Facts,
     wishes: &Wishes,
@@ -144,6 +147,9 @@ pub(in crate::sort) fn divide(
         Some(_) => pool,
         None => (pool + bitmap_bytes).checked_sub(exact_bitmap_bytes)?.checked_sub(tables)?,
     };
+    if pool < threads * FEWEST_CHUNKS * 8 * chunk_words as u64 {
+        return None;
+    }
     let mut layout = Layout {
         threads: wishes.threads,
         partitioning,
@@ -214,7 +220,7 @@ fn partitions(facts: &Facts, pool_share: u64, spill: bool) -> usize {
 fn chunk_and_stage(pool_share: u64, partitions: usize) -> (usize, usize) {
     let even = pool_share / (8 * partitions as u64 + 1);
     let chunk_bytes = even.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES).next_power_of_two();
-    let chunk_bytes = chunk_bytes.min(MAX_CHUNK_BYTES).min((pool_share / 4).max(64));
+    let chunk_bytes = chunk_bytes.min(MAX_CHUNK_BYTES).min((pool_share / FEWEST_CHUNKS).max(64));
     #[expect(clippy::cast_possible_truncation, reason = "at most 16 KiB")]
     let chunk_words = (chunk_bytes / 64 * 8) as usize;
     // Stages take memory from the pool: a stage is at most a sixteenth of a chunk.
