@@ -2,10 +2,9 @@
 
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::{Column, Refused, each_block, null_rows};
+use crate::columns::BLOCK;
 use crate::error::{at_index, bytes_object, check_memory, invalid, push, raise, wrong_type};
-use crate::numbers::{
-    BLOCK, Numbers, column_of_pandas, natural, number, optional, refuse_masked, signed,
-};
+use crate::numbers::{Numbers, column_of_pandas, natural, number, optional, refuse_masked, signed};
 use crate::probe::{Answers, Asker};
 use crate::source::{folder_of, source_of};
 use crate::work::{in_pieces, interrupted};

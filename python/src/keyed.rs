@@ -2,9 +2,10 @@
 
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::Refused;
+use crate::columns::BLOCK;
 use crate::error::{bytes_object, invalid, raise, wrong_type};
 use crate::keyed_file::bytes_of;
-use crate::numbers::{BLOCK, Numbers, number, optional};
+use crate::numbers::{Numbers, number, optional};
 use crate::sort::{delimiter, field, memory_of};
 use crate::work::{check, interruptible, watched};
 use bitsort::Progress;

@@ -10,6 +10,7 @@ mod arrow;
 mod bloom;
 #[expect(unsafe_code, reason = "the buffer protocol; why it is sound stands there")]
 mod buffer;
+mod columns;
 mod error;
 mod file;
 mod frozen;

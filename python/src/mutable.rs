@@ -1,8 +1,9 @@
 //! `BitSet`: a set in memory that can change.
 
+use crate::columns::BLOCK;
 use crate::error::{at_index, invalid, push, raise, wrong_type};
 use crate::frozen::{copy_attributes, copy_deeply, of_class, reduced, state};
-use crate::numbers::{BLOCK, Numbers, insert_range, natural, natural_or_other, range_set};
+use crate::numbers::{Numbers, insert_range, natural, natural_or_other, range_set};
 use crate::sets::{AbstractBitSet, Content, bytes_format, span, whole_span};
 use crate::source::{Operation, Source, is_set_like, operand, set_of, source_of};
 use crate::work::in_pieces;

@@ -1,21 +1,19 @@
 //! Takes natural numbers from any Python object: sets, ranges, arrays, iterables.
 
 use crate::arrow::{Imported, import};
-use crate::buffer::{Array, Column, Kind, Refused, each_block};
-use crate::error::{check_memory, invalid, push, raise, wrong_type};
+use crate::buffer::{Array, Column, Refused, each_block};
+use crate::columns::{BLOCK, Columns};
+use crate::error::{check_memory, invalid, push, wrong_type};
 use crate::source::{Source, source_of};
 use crate::work::{check, interrupted};
+use bitsort::Progress;
 use bitsort::set::IntegerSet;
 use bitsort::sort::Sort;
-use bitsort::{Format, Progress};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyRange, PyString, PyType};
-use std::io::{self, Read};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-/// Values that are copied out of shared memory at a time.
-pub(crate) const BLOCK: usize = 1 << 16;
 /// More values are sorted by the library, in several threads.
 const MANY: usize = 1 << 18;
 
@@ -312,15 +310,13 @@ impl Numbers {
                 Ok(set)
             }
             Self::Columns(columns) if columns.iter().map(Column::len).sum::<usize>() > MANY => {
-                let reader = ColumnReader::new(columns);
-                let refused = Arc::clone(&reader.refused);
-                let format = reader.format();
-                let mut sort = Sort::new().reader("the array", reader).from_format(format);
+                let columns = Arc::new(Columns::of(columns));
+                let mut sort = Sort::new().array("the array", Arc::clone(&columns) as _);
                 if let Some(threads) = threads {
                     sort = sort.threads(threads);
                 }
                 let sorted = sort.progress(Arc::clone(progress)).into_set();
-                told(sorted, &refused).map(|(set, _)| set)
+                columns.told(sorted).map(|(set, _)| set)
             }
             other => {
                 if let Self::Range(first, last, step) = other {
@@ -387,110 +383,4 @@ pub(crate) fn range_set(py: Python<'_>, range: Option<(u64, u64)>) -> PyResult<I
         insert_range(&mut set, first, last, progress)?;
         Ok(set)
     })
-}
-
-/// The result of a sort of columns. If a value was refused, that is why the reader failed.
-pub(crate) fn told<T>(sorted: bitsort::Result<T>, refused: &Mutex<Option<PyErr>>) -> PyResult<T> {
-    match refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        Some(error) => Err(error),
-        None => sorted.map_err(raise),
-    }
-}
-
-/// The values of columns as bytes, 4 or 8 each.
-pub(crate) struct ColumnReader {
-    columns: Vec<Column>,
-    /// The next column and its next row, and the number of values in the columns before.
-    at: (usize, usize, usize),
-    values: Vec<u64>,
-    bytes: Vec<u8>,
-    given: usize,
-    narrow: bool,
-    /// Why the reader failed.
-    pub(crate) refused: Arc<Mutex<Option<PyErr>>>,
-}
-
-impl ColumnReader {
-    pub(crate) fn new(columns: Vec<Column>) -> Self {
-        let narrow = columns.iter().all(|column| !matches!(column.kind(), Kind::U64 | Kind::I64));
-        let (values, bytes, refused) = (Vec::new(), Vec::new(), Arc::default());
-        Self { columns, at: (0, 0, 0), values, bytes, given: 0, narrow, refused }
-    }
-
-    /// The format of the bytes.
-    pub(crate) fn format(&self) -> Format {
-        if self.narrow { Format::U32Le } else { Format::U64Le }
-    }
-
-    /// Takes note why the reader fails.
-    fn refuse(&self, refused: Refused) -> io::Error {
-        let error = refused.later(self.at.2).into();
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-        io::ErrorKind::InvalidData.into()
-    }
-
-    /// Moves on by so many rows.
-    fn advance(&mut self, rows: usize) {
-        let (column, row, before) = self.at;
-        let len = self.columns[column].len();
-        self.at = if row + rows < len {
-            (column, row + rows, before)
-        } else {
-            (column + 1, 0, before + len)
-        };
-    }
-
-    /// Copies values that already have the format of the bytes; gives how many bytes it copied,
-    /// none if they have another format.
-    fn copy(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let bytes = if self.narrow { 4 } else { 8 };
-        let Some(column) = self.columns.get(self.at.0).filter(|column| column.is_plain(bytes))
-        else {
-            return Ok(0);
-        };
-        let rows = (out.len() / bytes).min(column.len() - self.at.1);
-        let copied = column.copy_bytes(self.at.1, &mut out[..rows * bytes]);
-        copied.map_err(|refused| self.refuse(refused))?;
-        if rows > 0 {
-            self.advance(rows);
-        }
-        Ok(rows * bytes)
-    }
-
-    fn fill(&mut self) -> io::Result<()> {
-        self.bytes.clear();
-        self.given = 0;
-        let Some(found) = self.columns.get(self.at.0) else { return Ok(()) };
-        self.values.clear();
-        let copied = found.copy(self.at.1, BLOCK, false, &mut self.values);
-        copied.map_err(|refused| self.refuse(refused))?;
-        if self.narrow {
-            #[expect(clippy::cast_possible_truncation, reason = "all columns are narrow")]
-            self.bytes.extend(self.values.iter().flat_map(|value| (*value as u32).to_le_bytes()));
-        } else {
-            self.bytes.extend(self.values.iter().flat_map(|value| value.to_le_bytes()));
-        }
-        self.advance(self.values.len());
-        Ok(())
-    }
-}
-
-impl Read for ColumnReader {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        while self.given == self.bytes.len() {
-            if self.at.0 == self.columns.len() {
-                return Ok(0);
-            }
-            let copied = self.copy(out)?;
-            if copied > 0 {
-                return Ok(copied);
-            }
-            self.fill()?;
-        }
-        let rest = &self.bytes[self.given..];
-        let len = rest.len().min(out.len());
-        out[..len].copy_from_slice(&rest[..len]);
-        self.given += len;
-        Ok(len)
-    }
 }

@@ -2,11 +2,12 @@
 
 use crate::arrow::{export_stream, locked};
 use crate::buffer::Array;
+use crate::columns::BLOCK;
 use crate::error::{bytes_object, check_memory, invalid, raise, wrong_type};
 use crate::frozen::FrozenBitSet;
 use crate::iterate::SetIterator;
 use crate::mutable::BitSet;
-use crate::numbers::{BLOCK, index, natural, natural_or_other, optional, range_set, shown, signed};
+use crate::numbers::{index, natural, natural_or_other, optional, range_set, shown, signed};
 use crate::plot::Plot;
 use crate::probe;
 use crate::source::{Mapped, Operation, Source, is_set_like, operand, source_of};

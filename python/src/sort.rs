@@ -1,9 +1,10 @@
 //! `sort`: files and arrays, within a memory limit.
 
 use crate::buffer::{Array, Kind};
-use crate::error::{invalid, wrong_type};
+use crate::columns::Columns;
+use crate::error::{invalid, raise, wrong_type};
 use crate::in_memory;
-use crate::numbers::{ColumnReader, Numbers, natural, number, told};
+use crate::numbers::{Numbers, natural, number};
 use crate::probe::Asker;
 use crate::sets::set_format;
 use crate::work::watched;
@@ -278,16 +279,6 @@ pub(crate) fn kind_of(numbers: &Numbers) -> Kind {
     }
 }
 
-/// The place where a reader of numbers stores why it failed.
-type Refusal = Arc<std::sync::Mutex<Option<PyErr>>>;
-
-fn add_numbers(sort: Sort, numbers: Numbers) -> PyResult<(Sort, Refusal)> {
-    let reader = ColumnReader::new(numbers.into_columns()?);
-    let refusal = Arc::clone(&reader.refused);
-    let format = reader.format();
-    Ok((sort.reader("the array", reader).from_format(format), refusal))
-}
-
 /// Sorts natural numbers, within a memory limit.
 ///
 /// `source` is a file, a list of files, or an array of numpy or Arrow, a set, a range, an
@@ -340,8 +331,7 @@ pub(crate) fn sort<'py>(
         let format = options.format_of(&output)?;
         let sort = options.apply()?.progress(watch);
         let report = watched(py, &progress, callback.as_ref(), move || {
-            let (sort, refusal) = with_input(sort, input)?;
-            told(into_file(sort, &output, format), &refusal)
+            with_input(sort, input, |sort| into_file(sort, &output, format))
         })?;
         return Ok(Bound::new(py, Report::of(&report))?.into_any());
     }
@@ -370,17 +360,24 @@ pub(crate) fn sort<'py>(
         return Err(invalid(format!("{what} and progress")));
     }
     let sort = options.apply()?.progress(watch);
-    let array = watched(py, &progress, callback.as_ref(), move || {
-        let (sort, refusal) = with_input(sort, input)?;
-        into_array(sort, kind, most, &refusal)
-    })?;
+    let array =
+        watched(py, &progress, callback.as_ref(), move || into_array(sort, input, kind, most))?;
     for_caller(py, array, asker.as_ref())
 }
 
-fn with_input(sort: Sort, input: Input) -> PyResult<(Sort, Refusal)> {
+/// Adds the input to `sort`, and does `job`. If the input has a value that is refused, that is why the
+/// job failed.
+fn with_input<T>(
+    sort: Sort,
+    input: Input,
+    job: impl FnOnce(Sort) -> bitsort::Result<T>,
+) -> PyResult<T> {
     match input {
-        Input::Files(files) => Ok((files.into_iter().fold(sort, Sort::file), Arc::default())),
-        Input::Numbers(numbers) => add_numbers(sort, numbers),
+        Input::Files(files) => job(files.into_iter().fold(sort, Sort::file)).map_err(raise),
+        Input::Numbers(numbers) => {
+            let columns = Arc::new(Columns::of(numbers.into_columns()?));
+            columns.told(job(sort.array("the array", Arc::clone(&columns) as _)))
+        }
     }
 }
 
@@ -395,14 +392,15 @@ fn into_file(sort: Sort, output: &Path, format: SetFormat) -> Outcome {
 }
 
 /// The sorted values in memory, at most so many.
-fn into_array(sort: Sort, kind: Kind, most: u64, refusal: &Refusal) -> PyResult<Array> {
+fn into_array(sort: Sort, input: Input, kind: Kind, most: u64) -> PyResult<Array> {
     let wide = kind.bytes() == 8;
     let format = if wide { Format::U64Le } else { Format::U32Le };
     let mut words = Words::default();
     let bytes = most.saturating_mul(if wide { 8 } else { 4 });
     let no_memory = |_| pyo3::exceptions::PyMemoryError::new_err("no memory for the sorted array");
     words.full.try_reserve_exact(usize::try_from(bytes / 8).unwrap_or(0)).map_err(no_memory)?;
-    let report = told(sort.to_format(format).to_writer(&mut words), refusal)?;
+    let job = |sort: Sort| sort.to_format(format).to_writer(&mut words);
+    let report = with_input(sort, input, job)?;
     let len = usize::try_from(report.written).map_err(invalid)?;
     let words = words.finish();
     Ok(match kind.bytes() {
@@ -513,10 +511,7 @@ pub(crate) fn explain(
     }
     options.to.as_deref().map(set_format).transpose()?;
     let sort = options.apply()?;
-    py.detach(|| {
-        let (sort, refusal) = with_input(sort, input)?;
-        told(sort.explain(), &refusal).map(|explanation| explanation.to_string())
-    })
+    py.detach(|| with_input(sort, input, Sort::explain).map(|explanation| explanation.to_string()))
 }
 
 /// The report of a run.

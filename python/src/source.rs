@@ -1,7 +1,8 @@
 //! Sets in memory or in files, for all questions of the package.
 
+use crate::columns::BLOCK;
 use crate::error::raise;
-use crate::numbers::{BLOCK, Numbers};
+use crate::numbers::Numbers;
 use crate::sets::AbstractBitSet;
 use crate::work::{interrupted, interruptible};
 use bitsort::Progress;

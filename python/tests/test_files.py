@@ -157,6 +157,7 @@ def test_what_has_no_number_is_counted(tmp_path):
     with bs.open(tmp_path / "ids.txt") as ids:
         assert (list(ids), ids.blank) == ([7, 40], 2)
     assert [bs.open(tmp_path / "ids.txt", split=split).blank for split in [(0, 2), (3, 4)]] == [0, 1]
+    assert bs.open(tmp_path / "ids.txt", split=(3, 4)).path == tmp_path / "ids.txt"
     assert bs.open(tmp_path / "ids.parquet", column="id").blank == 1
     bs.BitSet([7]).write(tmp_path / "ids.bits")
     assert bs.open(tmp_path / "ids.bits").blank == 0

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -132,3 +133,32 @@ def test_ctrl_c_ends_long_questions(how, tmp_path):
     run.send_signal(signal.SIGINT)
     assert run.wait(timeout=60) == 7
     assert not list(tmp_path.iterdir())
+
+
+def test_an_array_is_sorted_by_every_strategy():
+    values = np.array([40, 3, 40, 2**32 - 1, 0], dtype="u4")
+    for strategy in ("in-memory", "dense", "spill", "multi-pass"):
+        assert bs.sort(values, strategy=strategy, mem="1G").tolist() == [0, 3, 40, 40, 2**32 - 1]
+    assert "multi-pass" in bs.explain(values, strategy="multi-pass")
+
+
+def test_a_value_that_changes_meanwhile_is_no_interrupt():
+    values = np.arange(300_000, dtype="i8")
+    stop = threading.Event()
+
+    def toggle():
+        while not stop.is_set():
+            values[150_000] = -1
+            values[150_000] = 1
+
+    thread = threading.Thread(target=toggle)
+    thread.start()
+    try:
+        for options in [{}] * 30 + [{"mem": "1G"}] * 10:
+            try:
+                bs.sort(values, **options)
+            except ValueError as error:
+                assert "150000" in str(error)
+    finally:
+        stop.set()
+        thread.join()

@@ -10,7 +10,7 @@
 
 use super::build_error::BuildError;
 use super::builder::Builder;
-use super::design::Plain;
+use super::design::{Plain, Spec};
 use super::filter::Filter;
 use crate::error::{Error, Result};
 
@@ -35,19 +35,27 @@ impl<D: Plain> Growing<D> {
     /// A filter whose first layer has the keys of `first`; all layers together keep its rate.
     pub(crate) fn new(first: Builder<D>, budget_bytes: u64) -> Result<Self> {
         first.spec()?; // the error if it is no sound filter
-        let known = first.expected_keys().zip(first.wanted_rate());
-        let (keys, rate) = known.ok_or(BuildError::Incomplete)?;
         let mut growing = Self {
             layers: Vec::new(),
             room: 0,
-            next_keys: keys,
-            next_rate: rate / 2.0,
+            next_keys: first.expected_keys().ok_or(BuildError::Incomplete)?,
+            next_rate: Self::first_rate(&first)?,
             first,
             budget_bytes,
             found: Vec::new(),
         };
         growing.grow(1)?;
         Ok(growing)
+    }
+
+    /// The rate of the first layer: all others together have as much.
+    fn first_rate(first: &Builder<D>) -> Result<f64, BuildError> {
+        first.wanted_rate().map(|rate| rate / 2.0).ok_or(BuildError::Incomplete)
+    }
+
+    /// The parameters of a first layer that has room for all keys of `first`.
+    pub(crate) fn first_spec(first: &Builder<D>) -> Result<Spec, BuildError> {
+        first.rate(Self::first_rate(first)?).spec()
     }
 
     /// Adds a layer for at least `needed` keys, as large as fits in the budget.

@@ -4,6 +4,7 @@
 use super::names::is_set_file;
 use crate::bloom::is_filter_file;
 use crate::error::{DataChange, Error, FolderFault};
+use crate::lines::Funnel;
 use crate::number::{Line, Malformed, Notation};
 use crate::set::foreign::ForeignFormat;
 use crate::set::keyed::is_sets_file;
@@ -17,9 +18,15 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             line_hint(program, input, *line, *reason, excerpt)
         }
         Error::MalformedRow { .. } => skipping(program),
-        Error::NoKey { .. } => {
+        // A column of Parquet has keys of its own, which no funnel changes.
+        Error::NoKey { expected, .. }
+            if [Funnel::Long, Funnel::Int, Funnel::Chars]
+                .map(Funnel::expected)
+                .contains(expected) =>
+        {
             "choose another --funnel; --skip-empty leaves empty lines out, --crlf carriage returns"
         }
+        Error::NoKey { .. } => "--skip-empty leaves empty lines out, --crlf carriage returns",
         Error::NoField { .. } => "check --column and --delimiter",
         Error::TableColumn { what, .. } => column_hint(program, what),
         Error::LeftOut { .. } => "cargo install --path . --features columnar",

@@ -64,7 +64,7 @@ pub enum Keep {
 #[must_use = "nothing is read before a tool is called"]
 pub struct LineTools {
     pub(super) rules: LineRules,
-    pub(super) column: Option<Selector>,
+    column: Option<(Column, u8)>,
     header: bool,
     no_quoting: bool,
     /// How the numbers in lines are written.
@@ -127,11 +127,10 @@ impl LineTools {
     }
 
     /// Takes keys from this column of delimited text; a record then counts as a line. Only for
-    /// [`filter`](Self::filter) and [`filter_by_set`](Self::filter_by_set); other tools refuse it.
+    /// [`filter`](Self::filter), [`filter_by_set`](Self::filter_by_set) and
+    /// [`tell_by_set`](Self::tell_by_set); other tools refuse it.
     pub fn column(mut self, column: Column, delimiter: u8) -> Self {
-        let (terminator, notation) = (b'\n', Notation::DECIMAL);
-        let (header, quoting) = (false, true);
-        self.column = Some(Selector { column, delimiter, terminator, notation, header, quoting });
+        self.column = Some((column, delimiter));
         self
     }
 
@@ -211,7 +210,7 @@ impl LineTools {
     ) -> Result<()> {
         let (files, wanted) = (paths(files), keep == Keep::Known);
         let ask = |keys: &[&[u8]], found: &mut Vec<bool>| filter.contains_many(keys, found);
-        match self.selector()? {
+        match self.selector(self.notation)? {
             Some(_) if self.rules.terminator != b'\n' => {
                 Err(Error::usage("records of delimited text end in a newline, not in NUL"))
             }
@@ -315,7 +314,7 @@ impl LineTools {
         };
         // Keys that a caller expects must have room; of those that are guessed, fewer may come.
         let (keys, least) = match first.expected_keys() {
-            Some(keys) => (keys, first.spec()?.size_bytes()),
+            Some(keys) => (keys, Growing::first_spec(&first)?.size_bytes()),
             None => (guess()?, 0),
         };
         let memory_bytes = self.memory_beside(&files).distinct_filter();
@@ -428,16 +427,17 @@ impl LineTools {
         LineJob { rules: self.rules, chunks }
     }
 
-    /// The column of delimited text, if one was chosen.
-    pub(super) fn selector(&self) -> Result<Option<Selector>> {
-        let Some(chosen) = &self.column else {
+    /// The column of delimited text, if one was chosen, for numbers of this notation.
+    pub(super) fn selector(&self, notation: Notation) -> Result<Option<Selector>> {
+        let Some((column, delimiter)) = self.column.clone() else {
             return self.check_header().map(|()| None);
         };
-        if let Some(fault) = chosen.column.fault(chosen.delimiter, chosen.terminator) {
+        let terminator = b'\n';
+        if let Some(fault) = column.fault(delimiter, terminator) {
             return Err(Error::usage(fault));
         }
         let (header, quoting) = (self.header, !self.no_quoting);
-        Ok(Some(Selector { header, quoting, ..chosen.clone() }))
+        Ok(Some(Selector { column, delimiter, terminator, notation, header, quoting }))
     }
 
     fn check_header(&self) -> Result<()> {

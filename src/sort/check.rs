@@ -5,6 +5,7 @@ use super::plan::budget::{CHECK_BLOCK_BYTES, RECORD_BLOCK_BYTES};
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
 use crate::io::read::{Input, Invalid, Opened, Ordered, open_all};
+use std::sync::Arc;
 
 /// The first value that is out of order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,21 +58,22 @@ pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
 /// Refuses inputs that are not sorted, when a merge does not read them side by side.
 pub(super) fn check_each(sort: &Sort) -> Result<()> {
     for input in &sort.inputs {
-        let path = match input {
-            Input::Path(path) if path.is_file() => path,
+        let again = match input {
+            Input::Path(path) if path.is_file() => Input::Path(path.clone()),
             // Opening a missing input fails later, with its own error.
             Input::Path(path) if !path.exists() => continue,
             Input::Path(path) | Input::Split(path, _) => {
                 return Err(Error::CannotReread { input: path.display().to_string() });
             }
             Input::Stdin => return Err(Error::CannotReread { input: "-".into() }),
-            Input::Set(_) => continue, // a set is always in order
+            Input::Pieces(source) if source.ascends() => continue,
+            Input::Pieces(source) => Input::Pieces(Arc::clone(source)),
             Input::Values(_) => return Err(Error::CannotReread { input: "values".into() }),
             Input::Reader(name, _) | Input::Stream(name, _) => {
                 return Err(Error::CannotReread { input: name.clone() });
             }
         };
-        for opened in open_all(vec![Input::Path(path.clone())], sort.open_options(1))? {
+        for opened in open_all(vec![again], sort.open_options(1))? {
             if let Some(Disorder { input, line, previous, value }) = disorder(sort, &opened, false)?
             {
                 return Err(Error::Unsorted { input, line, previous, value });

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::io::read::{Consumer, Invalid, Ledger, Opened, Tally, scan};
 use crate::progress::Phase;
 use crate::set::bitmap::Word;
+use std::time::Instant;
 
 /// Bits of the histogram of a window.
 const HISTOGRAM_BITS: u32 = 12;
@@ -162,7 +163,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
 
     /// Reads the input and counts its values.
     fn count(&mut self, base: u64, bits: u32, invalid: Invalid<'_>) -> Result<(Histogram, Tally)> {
-        let context = self.context;
+        let (context, started) = (self.context, Instant::now());
         context.scan.progress.enter(Phase::Load, context.input_bytes);
         let ledger = Ledger::of(context.inputs, invalid);
         let consumers = vec![Histogram::new(base, bits); self.wishes.threads];
@@ -171,6 +172,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         self.readings += 1;
         let mut total = Histogram::new(base, bits);
         scanned?.iter().for_each(|part| total.add(part));
+        self.total.load += started.elapsed();
         Ok((total, tally))
     }
 
@@ -232,8 +234,12 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         }
         let Some(layout) = self.layout_of(slice) else { return Ok(false) };
         self.readings += 1;
+        let started = Instant::now();
         let done = pass(self.context, &layout, Outside::Drop, false, Invalid::Skip)?;
-        let Some(done) = done else { return Ok(false) };
+        let Some(done) = done else {
+            self.total.load += started.elapsed();
+            return Ok(false);
+        };
         if done.written.values != slice.count {
             return Err(Error::InputChanged {
                 input: self

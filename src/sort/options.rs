@@ -1,5 +1,6 @@
 //! The builder of a run.
 
+use super::array::ReadNumbers;
 use super::check::{self, Disorder};
 use super::finish::batch::{Taker, Typed};
 use super::finish::emit::{Selection, Target};
@@ -10,7 +11,7 @@ use super::plan::strategy::Strategy;
 use super::plan::tuning::Tuning;
 use super::rejects::{self, InvalidLines, Rejects};
 use super::report::Report;
-use super::values::SetInput;
+use super::values::{ArrayInput, SetInput};
 use super::{merge, ranges, run};
 use crate::error::{Error, Result};
 use crate::io::read::{Input, RowNumbers, splits};
@@ -196,7 +197,32 @@ impl Sort {
     /// A set of ranges of more than 2^44 values is refused when the sort begins: each value would be
     /// sorted. The functions of [`set`](crate::set) keep ranges.
     pub fn set(mut self, set: impl AsSet + Send + Sync + 'static) -> Self {
-        self.inputs.push(Input::Set(Arc::new(SetInput(set))));
+        self.inputs.push(Input::Pieces(Arc::new(SetInput(set))));
+        self
+    }
+
+    /// Adds the numbers of an array, which messages call `name`: threads read parts of it. It can be
+    /// read again, so every strategy works. Its own memory is not counted towards the
+    /// [memory limit](Self::memory). To sort an array in place of a file,
+    /// [`ArraySort`](super::ArraySort) takes less time.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::sort::Sort;
+    /// use std::sync::Arc;
+    ///
+    /// let ids: Arc<[u64]> = [40, 3, 40].into();
+    /// let (set, report) = Sort::new().array("ids", Arc::new(ids)).into_set()?;
+    /// assert!(set == [3, 40].into() && report.dropped == 1);
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn array(
+        mut self,
+        name: impl Into<String>,
+        numbers: Arc<dyn ReadNumbers<u64> + Send>,
+    ) -> Self {
+        self.inputs.push(Input::Pieces(Arc::new(ArrayInput { name: name.into(), numbers })));
         self
     }
 

@@ -12,7 +12,7 @@ use super::plan::facts::{self, Facts};
 use super::plan::layout::{Choice, Layout, Wishes, choose, divide};
 use super::plan::strategy::Strategy;
 use super::plan::tuning::Tuning;
-use super::rejects::{InvalidLines, Rejects};
+use super::rejects::Rejects;
 use super::report::Report;
 use crate::error::{Error, Result};
 use crate::io::read::{BlockFormat, Opened, Sample, Tally, open_all, sample};
@@ -51,7 +51,7 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let folders: &[PathBuf] = if sort.no_spill { &[] } else { &sort.folders };
     let facts = facts::facts(&sample, sort.from, folders);
     let has_records = block_format.column.is_some() && opened.iter().any(Opened::has_records);
-    let keeps_rejects = matches!(sort.invalid, InvalidLines::Reject(_));
+    let keeps_rejects = sort.keeps_rejects();
     let (memory_bytes, beside) = (sort.limit_bytes(), beside(sort, &opened, threads));
     if has_records && sort.tuning.block_bytes.is_none() {
         sort.tuning.block_bytes = Some(RECORD_BLOCK_BYTES); // a record must fit in a block
@@ -164,6 +164,7 @@ impl Plan<'_> {
             let (done, passes) = passes(layout, rejects)?;
             return Ok((done, strategy, passes));
         }
+        let started = Instant::now();
         if let Some(done) = pass(context, layout, Outside::Keep, may_spill, rejects.invalid())? {
             return Ok((done, strategy, 1));
         }
@@ -172,8 +173,10 @@ impl Plan<'_> {
             return Err(Error::CannotReread { input: input.name.clone() });
         }
         rejects.restart()?;
+        let lost = started.elapsed();
         let plain = divide(facts, wishes, false, false);
-        let (done, passes) = passes(plain.as_ref().unwrap_or(layout), rejects)?;
+        let (mut done, passes) = passes(plain.as_ref().unwrap_or(layout), rejects)?;
+        done.load += lost;
         Ok((done, Strategy::MultiPass, passes + 1))
     }
 }

@@ -5,6 +5,7 @@ use super::plan::budget::SET_WRITER_BYTES;
 use super::rejects::Rejected;
 use super::{Explanation, Report, Sort};
 use crate::error::Result;
+use crate::io::read::Input;
 use crate::io::write::Writer;
 use crate::set::file::ValueSink;
 use crate::set::{
@@ -122,7 +123,8 @@ impl Sort {
         Ok((written, Report { written_bytes: written.bytes, ..report }))
     }
 
-    /// Sorts into a set in a nameless file in the temporary folder, which messages call `-`.
+    /// Sorts into a set in a nameless file in the temporary folder. Messages call it by the name of
+    /// its only input file, or else `-`.
     ///
     /// # Errors
     ///
@@ -137,7 +139,11 @@ impl Sort {
     /// # Ok::<(), bitsort::Error>(())
     /// ```
     pub fn into_set_file(self) -> Result<(SetFile, Report)> {
-        self.into_temporary_set(Path::new("-"))
+        let name = match &self.inputs[..] {
+            [Input::Path(path) | Input::Split(path, _)] => path.clone(),
+            _ => "-".into(),
+        };
+        self.into_temporary_set(&name)
     }
 
     /// Sorts into a set in a nameless file, which messages call `name`.

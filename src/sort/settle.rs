@@ -120,7 +120,7 @@ impl Sort {
 
     /// Whether inputs may have lines of text.
     fn has_text(&self) -> bool {
-        let is_typed = |input: &Input| matches!(input, Input::Values(_) | Input::Set(_));
+        let is_typed = |input: &Input| matches!(input, Input::Values(_) | Input::Pieces(_));
         let only_values = !self.inputs.is_empty() && self.inputs.iter().all(is_typed);
         self.from.is_text() && !only_values
     }
@@ -180,6 +180,11 @@ impl Sort {
     pub(super) fn threads_for(&self, opened: &[Opened]) -> usize {
         let has_tables = opened.iter().any(Opened::is_table);
         if has_tables { self.table_threads() } else { self.threads.unwrap_or(1) }
+    }
+
+    /// Whether malformed lines are kept, to be written to a file.
+    pub(super) fn keeps_rejects(&self) -> bool {
+        matches!(self.invalid, InvalidLines::Reject(_))
     }
 
     pub(super) fn terminator(&self) -> u8 {

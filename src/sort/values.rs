@@ -1,10 +1,63 @@
-//! Sets as inputs of a sort. The threads of the sort decode them, each a piece at a time.
+//! Sets and arrays as inputs of a sort. The threads of the sort read them, each a piece at a time.
 
+use super::array::ReadNumbers;
 use crate::error::Result;
-use crate::io::read::{SetPiece, SetSource};
+use crate::io::read::{PieceSource, ValuePiece};
+use crate::kernel::in_usize;
 use crate::set::AsSet;
 use crate::set::container::KEY_DISORDER;
 use crate::set::view::{Damage, Selection, SetView};
+use std::sync::Arc;
+
+/// Up to `most` evenly spaced indices below `len`, with the first and the last one.
+fn spaced(len: u64, most: usize) -> impl Iterator<Item = u64> {
+    let last = len.saturating_sub(1);
+    let count = len.min(most.max(2) as u64);
+    (0..count).map(move |index| {
+        let index = u128::from(index) * u128::from(last) / u128::from((count - 1).max(1));
+        u64::try_from(index).unwrap_or(last)
+    })
+}
+
+/// Numbers in memory that a sort reads.
+pub(super) struct ArrayInput {
+    pub(super) name: String,
+    pub(super) numbers: Arc<dyn ReadNumbers<u64> + Send>,
+}
+
+impl PieceSource for ArrayInput {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn ascends(&self) -> bool {
+        false
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.numbers.count() as u64)
+    }
+
+    fn sample(&self, most: usize) -> Result<Vec<u64>> {
+        let value = |index| {
+            let mut value = [0];
+            self.numbers.read(in_usize(index), &mut value).map(|()| value[0])
+        };
+        spaced(self.len()?, most).map(value).collect()
+    }
+
+    fn piece(&self, from: u64, most: usize) -> Result<Option<ValuePiece>> {
+        let len = in_usize(self.len()?.saturating_sub(from)).min(most.max(1));
+        let last = len.checked_sub(1).map(|last| from + last as u64);
+        Ok(last.map(|last| ValuePiece { places: from..=last, len }))
+    }
+
+    fn read(&self, piece: &ValuePiece, values: &mut Vec<u64>) -> Result<()> {
+        let before = values.len();
+        values.resize(before + piece.len, 0);
+        self.numbers.read(in_usize(*piece.places.start()), &mut values[before..])
+    }
+}
 
 /// A set that a sort reads.
 pub(super) struct SetInput<S>(pub(super) S);
@@ -16,9 +69,13 @@ impl<S: AsSet + Send + Sync> SetInput<S> {
     }
 }
 
-impl<S: AsSet + Send + Sync> SetSource for SetInput<S> {
+impl<S: AsSet + Send + Sync> PieceSource for SetInput<S> {
     fn name(&self) -> String {
         self.0.as_set().name().display().to_string()
+    }
+
+    fn ascends(&self) -> bool {
+        true
     }
 
     fn len(&self) -> Result<u64> {
@@ -28,29 +85,23 @@ impl<S: AsSet + Send + Sync> SetSource for SetInput<S> {
 
     fn sample(&self, most: usize) -> Result<Vec<u64>> {
         self.ask(|set| {
-            let (len, most) = (set.len()?, most.max(2) as u64);
-            let Some(last) = len.checked_sub(1) else { return Ok(Vec::new()) };
             let mut selection = Selection::new(set);
-            let count = len.min(most);
-            (0..count)
-                .map(|index| u128::from(index) * u128::from(last) / u128::from((count - 1).max(1)))
-                .map(|rank| selection.select(u64::try_from(rank).unwrap_or(last)))
-                .collect()
+            spaced(set.len()?, most).map(|rank| selection.select(rank)).collect()
         })
     }
 
-    fn piece(&self, from: u64, most: usize) -> Result<Option<SetPiece>> {
+    fn piece(&self, from: u64, most: usize) -> Result<Option<ValuePiece>> {
         self.ask(|set| piece_of(set, from, most.max(1)))
     }
 
-    fn read(&self, piece: &SetPiece, values: &mut Vec<u64>) -> Result<()> {
+    fn read(&self, piece: &ValuePiece, values: &mut Vec<u64>) -> Result<()> {
         self.ask(|set| read_piece(set, piece, values))
     }
 }
 
 /// Whole containers, as many as fit into `most` values. A container that is larger comes in several
 /// pieces.
-fn piece_of(set: SetView<'_>, from: u64, most: usize) -> Result<Option<SetPiece>, Damage> {
+fn piece_of(set: SetView<'_>, from: u64, most: usize) -> Result<Option<ValuePiece>, Damage> {
     let Some(first) = set.next(from)? else { return Ok(None) };
     let key = first >> 16;
     let mut cursor = set.cursor();
@@ -64,7 +115,7 @@ fn piece_of(set: SetView<'_>, from: u64, most: usize) -> Result<Option<SetPiece>
             None => u64::MAX,
         };
         let len = usize::try_from(passed).unwrap_or(most);
-        return Ok(Some(SetPiece { range: from..=last, len }));
+        return Ok(Some(ValuePiece { places: from..=last, len }));
     }
     let mut cursor = set.cursor();
     cursor.seek(key)?;
@@ -81,13 +132,13 @@ fn piece_of(set: SetView<'_>, from: u64, most: usize) -> Result<Option<SetPiece>
     // The next piece begins with this value.
     let next = u32::try_from(len).ok().and_then(|len| container.select(before + len));
     let last = next.map_or(u16::MAX, |next| next.saturating_sub(1));
-    Ok(Some(SetPiece { range: from..=key << 16 | u64::from(last), len }))
+    Ok(Some(ValuePiece { places: from..=key << 16 | u64::from(last), len }))
 }
 
 /// Reads a piece. A damaged file may have more values there than `piece_of` counted: that is an
 /// error, and it takes no more memory.
-fn read_piece(set: SetView<'_>, piece: &SetPiece, values: &mut Vec<u64>) -> Result<(), Damage> {
-    let (first, last) = (*piece.range.start(), *piece.range.end());
+fn read_piece(set: SetView<'_>, piece: &ValuePiece, values: &mut Vec<u64>) -> Result<(), Damage> {
+    let (first, last) = (*piece.places.start(), *piece.places.end());
     let end = values.len() + piece.len;
     let (mut cursor, mut lows) = (set.cursor(), Vec::new());
     cursor.seek(first >> 16)?;
@@ -140,7 +191,7 @@ mod tests {
             while let Some(piece) = source.piece(from, most).unwrap() {
                 prop_assert!((1..=most).contains(&piece.len), "{piece:?}");
                 source.read(&piece, &mut found).unwrap();
-                let Some(next) = piece.range.end().checked_add(1) else { break };
+                let Some(next) = piece.places.end().checked_add(1) else { break };
                 prop_assert!(next > from);
                 from = next;
             }

@@ -468,6 +468,7 @@ fn what_cannot_be_done_is_refused() {
         ("dedup . --exact", "directory"),
         ("dedup -n 0", "at least one key"),
         ("dedup -n 1G --mem 64M", "a filter for 1000000000 keys takes"),
+        ("dedup -n 165000 --mem 1M -p 1e-6", "a filter for 165000 keys takes"),
         ("add k.dcso 77 --funnel long", "leave out --funnel"),
         ("contains k.dcso 77 --funnel long", "leave out --funnel"),
         ("filter k.dcso k --funnel long", "leave out --funnel"),

@@ -638,6 +638,8 @@ fn filters_of_parquet_files_are_written_and_asked() {
     work.set("bloom contains ids.parquet x", "").refused("expected an integer of 64 bits");
     work.set("bloom contains ids.parquet", "7\nx\n").refused("expected an integer of 64 bits");
     work.set("bloom contains ids.parquet --funnel long 7", "").refused("no --funnel");
+    let hint = work.set("bloom contains ids.parquet", "x\n").err;
+    assert!(hint.contains("--skip-empty") && !hint.contains("--funnel"), "{hint}");
     for line in ["ids --bloom -o x", "ids --bloom -o x.arrow", "ids --bloom --to bits -o x"] {
         work.run(line).refused("only Parquet files have Bloom filters");
     }

@@ -2,6 +2,7 @@
 
 use bitsort::bloom::FilterKind;
 use bitsort::lines::{Group, Keep, LineTools};
+use bitsort::number::Column;
 use bitsort::set::{Expression, IntegerSet, SetFile};
 use bitsort::sort::{InvalidLines, Sort, Strategy, Tuning};
 use bitsort::{ByteSize, Error, Format, Progress};
@@ -17,6 +18,64 @@ fn an_iterator_goes_in_and_an_iterator_comes_out() {
     let mut expected = values;
     expected.sort_unstable();
     assert_eq!(sorted.unwrap(), expected);
+}
+
+#[test]
+fn an_array_is_sorted_by_every_strategy() {
+    for bits in [0, 20, 33, 63] {
+        let mix = |i: u64| (i ^ i >> 9).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> bits;
+        let values: Arc<[u64]> = (0..300_000).map(mix).chain([u64::MAX, 0, 7, 7]).collect();
+        let mut expected = values.to_vec();
+        expected.sort_unstable();
+        let array = || Sort::new().array("ids", Arc::new(Arc::clone(&values)));
+        for strategy in Strategy::ALL {
+            let sort = array().strategy(strategy).memory(ByteSize::from_bytes(1 << 30));
+            match sort.into_values().and_then(Iterator::collect::<Result<Vec<u64>, Error>>) {
+                Ok(sorted) => assert!(sorted == expected, "{strategy}, {bits}"),
+                Err(error) => {
+                    assert!(
+                        strategy == Strategy::Dense && bits == 0,
+                        "{strategy}, {bits}: {error}"
+                    );
+                }
+            }
+        }
+        let merged = array().merge(true).into_values();
+        let refused = merged.and_then(Iterator::collect::<Result<Vec<u64>, Error>>).unwrap_err();
+        assert!(
+            matches!(refused, Error::Unsorted { ref input, .. } if input == "ids"),
+            "{refused}"
+        );
+    }
+    let none: Arc<[u64]> = [].into();
+    assert_eq!(Sort::new().array("none", Arc::new(none)).into_values().unwrap().count(), 0);
+}
+
+/// Threads must not wait for the blocks of one that has ended.
+#[test]
+fn a_panic_of_an_array_ends_all_threads() {
+    struct Panics;
+    impl bitsort::sort::ReadNumbers<u64> for Panics {
+        fn count(&self) -> usize {
+            100_000
+        }
+
+        fn read(&self, _: usize, out: &mut [u64]) -> Result<(), Error> {
+            if out.len() > 1 {
+                // Meanwhile the other thread collects more notes than may wait.
+                std::thread::sleep(std::time::Duration::from_millis(300));
+                panic!("the array's own fault");
+            }
+            Ok(())
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let junk = folder.path().join("junk");
+    std::fs::write(&junk, "x\n".repeat(3_000_000)).unwrap();
+    let rejects = InvalidLines::Reject(folder.path().join("rejects"));
+    let sort = Sort::new().array("ids", Arc::new(Panics)).file(&junk).threads(2);
+    let mut sorted = sort.invalid(rejects).into_values().unwrap();
+    assert!(matches!(sorted.next(), Some(Err(Error::Accounting { .. }))));
 }
 
 #[test]
@@ -268,6 +327,27 @@ fn contradictions_are_refused() {
     let none: [std::path::PathBuf; 0] = [];
     let run = LineTools::new().header(true).distinct(none, |_| Ok(()));
     assert!(matches!(run, Err(Error::Usage { .. })), "{run:?}");
+}
+
+#[test]
+fn a_header_is_copied_with_lines_and_is_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows");
+    std::fs::write(&path, "name,id\na,7\nb,8\n").unwrap();
+    let tools = LineTools::new().column(Column::Number(2), b',').header(true);
+    let set = IntegerSet::from([7]);
+    let (mut copied, mut told) = (Vec::new(), Vec::new());
+    let copy = |lines: &[u8]| {
+        copied.extend_from_slice(lines);
+        Ok(())
+    };
+    tools.filter_by_set([&path], &set, Keep::Known, copy).unwrap();
+    let tell = |lines: &[u8]| {
+        told.extend_from_slice(lines);
+        Ok(())
+    };
+    tools.tell_by_set([&path], &set, tell).unwrap();
+    assert_eq!((&copied[..], &told[..]), (&b"name,id\na,7\n"[..], &b"7\ttrue\n8\tfalse\n"[..]));
 }
 
 /// Gives two pieces, each with an end behind it, as a terminal does.

@@ -121,3 +121,22 @@ fn the_peak_stays_below_64_mib_whatever_becomes_of_lines() {
     }
     assert!(work.read("bad").ends_with("\tx\n"));
 }
+
+#[test]
+fn the_peak_stays_below_64_mib_with_ranges_in_columns() {
+    let work = Workspace::new();
+    let digits: String =
+        (0..3_000_000).map(|i| if mix(i) & 1 == 0 { "1\n" } else { "7\n" }).collect();
+    let wide = text((0..800_000).map(|i| mix(i) >> 24));
+    let junk = format!("{wide}{}", "x\n".repeat(3_000_000));
+    for (name, text) in [("digits", digits), ("wide", wide), ("junk", junk)] {
+        work.write("ids", &text);
+        for flags in ["--rejects bad", "--rejects bad --threads 6"] {
+            let line = format!("ids --column 1 -u --ranges --mem 64M --stats=json -o out {flags}");
+            let ran = work.run(&line);
+            assert_eq!(ran.code, Some(0), "{name} {flags}: {ran:?}");
+            let peak = peak(&ran.err);
+            assert!(peak <= 64 << 20, "{name} {flags}: {peak} bytes");
+        }
+    }
+}

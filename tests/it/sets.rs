@@ -115,6 +115,8 @@ fn sets_of_any_kind_are_joined_into_any_format() {
         ("count - -", "standard input can be one set only"),
         ("info - -", "standard input can be one set only"),
         ("verify - /dev/stdin", "standard input can be one set only"),
+        ("add b.bits - -", "standard input can be one set only"),
+        ("remove b.bits 7 - -", "standard input can be one set only"),
         ("contains -", "standard input has the values, so it cannot be the set"),
         ("contains /dev/stdin", "standard input has the values, so it cannot be the set"),
         ("filter /dev/stdin", "standard input has the lines, so it cannot be the set"),

@@ -274,7 +274,7 @@ def bloom(frame: DataFrame, column: str, fpp: float, *, keys: int | None = None)
     filters = taken.mapInArrow(kernel.map_keys(max(count, 1), fpp), kernel.PIECES)
     merged = filters.groupBy("bucket").applyInArrow(kernel.reduce_filters(), kernel.PIECES)
     rows = merged.collect()
-    return kernel.loaded(bytes(rows[0].payload)) if rows else bs.Bloom(max(count, 1), fpp)
+    return bs.Bloom.deserialize(bytes(rows[0].payload)) if rows else bs.Bloom(max(count, 1), fpp)
 
 
 def from_spark_bloom(filter: Any, *, spark: SparkSession | None = None) -> bs.Bloom:
@@ -286,7 +286,7 @@ def from_spark_bloom(filter: Any, *, spark: SparkSession | None = None) -> bs.Bl
     jvm: Any = job.session(spark).sparkContext._jvm
     out = jvm.java.io.ByteArrayOutputStream()
     filter.writeTo(out)
-    return kernel.loaded(bytes(out.toByteArray()))
+    return bs.Bloom.deserialize(bytes(out.toByteArray()))
 
 
 def to_spark_bloom(keys: bs.Bloom, *, spark: SparkSession | None = None) -> Any:
@@ -294,5 +294,5 @@ def to_spark_bloom(keys: bs.Bloom, *, spark: SparkSession | None = None) -> Any:
     with `mightContainLong`, `mightContainString` and others.
     """
     jvm: Any = job.session(spark).sparkContext._jvm
-    data = jvm.java.io.ByteArrayInputStream(kernel.saved(keys, "spark"))
+    data = jvm.java.io.ByteArrayInputStream(keys.serialize("spark"))
     return jvm.org.apache.spark.util.sketch.BloomFilter.readFrom(data)

@@ -4,7 +4,6 @@ import glob
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -376,14 +375,8 @@ def build(source: Ids, out: str, parts: int | None) -> Result:
 @contextmanager
 def _folder_beside(out: str) -> Iterator[str]:
     """A folder that is there for a while."""
-    folder = tempfile.mkdtemp(prefix=".bitsort-", dir=os.path.dirname(os.path.abspath(out)))
+    folder = kernel.folder_beside(out)
     try:
-        # As wide open as the folders that this process makes; to ask for its mask would change it
-        # for other threads.
-        probe = os.path.join(folder, "probe")
-        os.mkdir(probe)
-        os.chmod(folder, os.stat(probe).st_mode & 0o777)
-        os.rmdir(probe)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -4,6 +4,7 @@ A piece is the bytes of a `.bits` file with the values of one window. Only piece
 shuffle, never ids, so that copies of a value collapse where they are read.
 """
 
+import errno
 import json
 import os
 import tempfile
@@ -50,6 +51,21 @@ def whole_path(path: str | os.PathLike[str]) -> str:
     path = os.fspath(path)
     file = file_of(path)
     return os.path.abspath(file) + path[len(file) :]
+
+
+def folder_beside(out: str) -> str:
+    """A new folder for files on their way to `out`, as wide open as the folders that this process
+    makes."""
+    above = os.path.dirname(os.path.abspath(out))
+    if not os.path.isdir(above):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), above)
+    folder = tempfile.mkdtemp(prefix=".bitsort-", dir=above)
+    # To ask for the mask of this process would change it for other threads.
+    probe = os.path.join(folder, "probe")
+    os.mkdir(probe)
+    os.chmod(folder, os.stat(probe).st_mode & 0o777)
+    os.rmdir(probe)
+    return folder
 
 
 def union_len(pieces: Iterable[pa.RecordBatch]) -> int:
@@ -531,24 +547,6 @@ def _written(folder: str, window: int, ids: bs.SetFile, form: str, suffix: str) 
     return _told(window, {"name": name, "cardinality": ids.count()})
 
 
-def saved(keys: bs.Bloom, kind: str | None = None) -> bytes:
-    """A filter as the bytes of a file of this kind, or of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "filter")
-        keys.save(path, kind=kind)
-        with open(path, "rb") as file:
-            return file.read()
-
-
-def loaded(data: bytes) -> bs.Bloom:
-    """A filter from its bytes."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "filter")
-        with open(path, "wb") as file:
-            file.write(data)
-        return bs.Bloom.load(path)
-
-
 def map_keys(count: int, rate: float) -> Mapper:
     """Keys become a filter for all keys."""
 
@@ -556,7 +554,7 @@ def map_keys(count: int, rate: float) -> Mapper:
         keys = bs.Bloom(count, rate)
         for batch in batches:
             keys.add_many(naturals(batch.column(0).drop_null()))
-        yield _rows(0, saved(keys))
+        yield _rows(0, keys.serialize())
 
     return task
 
@@ -566,12 +564,12 @@ def reduce_filters() -> Reducer:
 
     def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         merged: bs.Bloom | None = None
-        for one in map(loaded, _payloads(batches)):
+        for one in map(bs.Bloom.deserialize, _payloads(batches)):
             if merged is None:
                 merged = one
             else:
                 merged.merge(one)
         if merged is not None:
-            yield _rows(0, saved(merged))
+            yield _rows(0, merged.serialize())
 
     return task

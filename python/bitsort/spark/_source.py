@@ -2,7 +2,7 @@
 
 import os
 import shutil
-import tempfile
+import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -183,7 +183,7 @@ class BitsWriter(DataSourceArrowWriter):
         else:
             bs.open(path).close()
         self.path, self.overwrite, self.parts = path, overwrite, parts
-        self.folder = tempfile.mkdtemp(prefix=".bitsort-", dir=os.path.dirname(path))
+        self.folder = kernel.folder_beside(path)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         gatherer = kernel.Gatherer([])
@@ -192,8 +192,7 @@ class BitsWriter(DataSourceArrowWriter):
         sets = [batch for batch in pieces if batch.column(0)[0].as_py() != kernel.NULLS]
         if not sets:
             return Written(None, gatherer.nulls)
-        handle, path = tempfile.mkstemp(dir=self.folder, suffix=".bits")
-        os.close(handle)
+        path = os.path.join(self.folder, f"{uuid.uuid4().hex}.bits")
         with bs.union(kernel.opened(sets)) as ids:
             ids.write(path)
         return Written(path, gatherer.nulls)

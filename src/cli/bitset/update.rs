@@ -2,7 +2,7 @@
 
 use super::Answer;
 use super::args::UpdateArgs;
-use super::source::Source;
+use super::source::{Source, check_stdin};
 use crate::cli::exit::known;
 use crate::cli::hints;
 use crate::cli::stdout::buffered;
@@ -18,7 +18,7 @@ use crate::set::view::Cursor;
 use crate::set::{AsSet, Changed, Changes, SetFile, Update};
 use std::ffi::OsString;
 use std::io::{BufWriter, Stdout, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Sets of the values of operands, or of standard input without operands. An operand that is a
 /// number is a value; all others are files. `./7` is a file.
@@ -26,6 +26,7 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Vec<Box<dyn AsSet>>>
     if operands.is_empty() {
         return Ok(vec![Box::new(source.open(Path::new("-"))?)]);
     }
+    check_stdin(&operands.iter().map(PathBuf::from).collect::<Vec<_>>())?;
     let mut typed = None;
     let mut sets: Vec<Box<dyn AsSet>> = Vec::new();
     for operand in operands {

@@ -4,7 +4,7 @@ use super::keyed::KeyColumn;
 use super::long_line::{LongLine, Overlong, too_long};
 use super::regular::RegularFile;
 use super::rule::{Rule, Taken};
-use super::values::{SetPiece, SetSource};
+use super::values::{PieceSource, ValuePiece};
 use crate::error::{Error, Result};
 use crate::io::table::{Piece, Rows, VALUE_BYTES};
 use crate::kernel::in_usize;
@@ -58,8 +58,8 @@ impl BlockFormat {
 enum Claim {
     /// The lines of a regular file that begin in these bytes.
     Lines { file: Arc<RegularFile>, bytes: Range<u64> },
-    /// Values of a set.
-    Piece { set: Arc<dyn SetSource>, piece: SetPiece },
+    /// Values of a set or an array.
+    Piece { source: Arc<dyn PieceSource>, piece: ValuePiece },
 }
 
 /// Whole lines of one input, in a buffer with padding around them.
@@ -208,10 +208,10 @@ impl Block {
         self.claim = Some(Claim::Lines { file, bytes });
     }
 
-    /// Claims a piece of a set. The thread that has the block reads it later.
-    pub(super) fn claim_piece(&mut self, set: Arc<dyn SetSource>, piece: SetPiece) {
+    /// Claims a piece of a set or an array. The thread that has the block reads it later.
+    pub(super) fn claim_piece(&mut self, source: Arc<dyn PieceSource>, piece: ValuePiece) {
         self.claimed_bytes = piece.len as u64 * VALUE_BYTES;
-        self.claim = Some(Claim::Piece { set, piece });
+        self.claim = Some(Claim::Piece { source, piece });
     }
 
     /// Takes note of bytes that were read into the buffer from an input in order.
@@ -252,9 +252,9 @@ impl Block {
         let (file, claim) = match self.claim.take() {
             None => return Ok(()),
             Some(Claim::Lines { file, bytes }) => (file, bytes),
-            Some(Claim::Piece { set, piece }) => {
+            Some(Claim::Piece { source, piece }) => {
                 let mut values = Vec::with_capacity(piece.len);
-                set.read(&piece, &mut values)?;
+                source.read(&piece, &mut values)?;
                 self.rows = Some(Rows::from(values));
                 return Ok(());
             }

@@ -17,7 +17,7 @@ use super::open::{Content, Opened, Opener};
 use super::regular::RegularFile;
 use super::rule::Rule;
 use super::serial::{Place, Serial, Source};
-use super::values::SetSource;
+use super::values::PieceSource;
 use crate::error::{Error, Result};
 use crate::io::table::{Piece, Table};
 use crate::kernel::in_usize;
@@ -187,7 +187,7 @@ impl<'a> Claims<'a> {
                     let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
                     block.hold_values(values.next(self.rule.block_values()))
                 }
-                Content::Set { set, .. } => self.claim_piece(set, place, block)?,
+                Content::Pieces { source, .. } => self.claim_piece(source, place, block)?,
             };
             if more {
                 if let Some(selector) = self.selector {
@@ -239,22 +239,22 @@ impl<'a> Claims<'a> {
         Ok(true)
     }
 
-    /// Claims the next piece of a set; false if there are no more values.
+    /// Claims the next piece of a set or an array; false if there are no more values.
     fn claim_piece(
         &self,
-        set: &Arc<dyn SetSource>,
+        source: &Arc<dyn PieceSource>,
         place: &mut Place,
         block: &mut Block,
     ) -> Result<bool> {
         if place.ended {
             return Ok(false);
         }
-        let Some(piece) = set.piece(place.offset, self.rule.block_values())? else {
+        let Some(piece) = source.piece(place.offset, self.rule.block_values())? else {
             return Ok(false);
         };
-        let next = piece.range.end().checked_add(1);
+        let next = piece.places.end().checked_add(1);
         (place.offset, place.ended) = (next.unwrap_or_default(), next.is_none());
-        block.claim_piece(Arc::clone(set), piece);
+        block.claim_piece(Arc::clone(source), piece);
         Ok(true)
     }
 

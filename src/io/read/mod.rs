@@ -44,4 +44,4 @@ pub(crate) use rule::{Purpose, refuse_others};
 pub(crate) use sample::{Sample, sample};
 pub(crate) use scan::{Consumer, ScanOptions, scan};
 pub(crate) use unchanged::{Mark, Unchanged, check_end, mark};
-pub(crate) use values::{SetPiece, SetSource};
+pub(crate) use values::{PieceSource, ValuePiece};

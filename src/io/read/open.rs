@@ -4,7 +4,7 @@ use super::regular::{RegularFile, read_at};
 use super::rule::Purpose;
 use super::stream::{Look, Stream};
 use super::unchanged::{Mark, mark_of};
-use super::values::{SetSource, ValueSource, Values};
+use super::values::{PieceSource, ValueSource, Values};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, HEAD_BYTES};
 use crate::io::roaring;
@@ -32,8 +32,8 @@ pub(crate) enum Input {
     Stream(String, Box<dyn Read + Send>),
     /// Values of an iterator.
     Values(Box<dyn ValueSource>),
-    /// The values of a set.
-    Set(Arc<dyn SetSource>),
+    /// The values of a set or an array.
+    Pieces(Arc<dyn PieceSource>),
 }
 
 /// An input that is open.
@@ -52,8 +52,8 @@ pub(crate) enum Content {
     Stream(Mutex<Stream>),
     /// Values without bytes, which can be read once, in order.
     Values(Mutex<Values>),
-    /// A set: it has no bytes, but can be read in pieces, any number of times.
-    Set { set: Arc<dyn SetSource>, len: u64 },
+    /// A set or an array: it has no bytes, but can be read in pieces, any number of times.
+    Pieces { source: Arc<dyn PieceSource>, len: u64 },
 }
 
 /// Files of /proc claim a length of 0, and files of /sys a page, whatever they hold: the reader
@@ -154,7 +154,7 @@ fn read_up_to(file: &File, most: usize, start: u64) -> io::Result<Vec<u8>> {
 impl Input {
     /// Whether it is a set, whose values ascend.
     pub(crate) fn is_set(&self) -> bool {
-        matches!(self, Self::Set(_))
+        matches!(self, Self::Pieces(source) if source.ascends())
     }
 
     /// Memory that a decoder of this input takes, as its head says; 0 if it needs no decoder, or is
@@ -191,9 +191,9 @@ impl Input {
                 let content = Content::Values(Mutex::new(Values::new(source)));
                 return Ok(Opened { name: "values".to_owned(), content });
             }
-            Self::Set(set) => {
-                let (name, len) = (set.name(), set.len()?);
-                return Ok(Opened { name, content: Content::Set { set, len } });
+            Self::Pieces(source) => {
+                let (name, len) = (source.name(), source.len()?);
+                return Ok(Opened { name, content: Content::Pieces { source, len } });
             }
         };
         Opened::file(name, file, options)
@@ -327,7 +327,7 @@ impl Opened {
     /// Whether the input may take memory to unpack.
     pub(crate) fn may_unpack(&self) -> bool {
         match &self.content {
-            Content::Regular(_) | Content::Values(_) | Content::Set { .. } => false,
+            Content::Regular(_) | Content::Values(_) | Content::Pieces { .. } => false,
             Content::Table(_) => true,
             Content::Stream(stream) => {
                 let stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
@@ -348,7 +348,7 @@ impl Opened {
 
     /// Whether the input is a set, which takes memory to decode.
     pub(crate) fn is_set(&self) -> bool {
-        matches!(self.content, Content::Set { .. })
+        matches!(&self.content, Content::Pieces { source, .. } if source.ascends())
     }
 
     /// Bytes of the whole input, if they are known before it is read.
@@ -356,14 +356,14 @@ impl Opened {
         match &self.content {
             Content::Regular(file) => Some(file.len - file.begin),
             Content::Table(table) => Some(table.rows().saturating_mul(VALUE_BYTES)),
-            Content::Set { len, .. } => Some(len.saturating_mul(VALUE_BYTES)),
+            Content::Pieces { len, .. } => Some(len.saturating_mul(VALUE_BYTES)),
             Content::Stream(_) | Content::Values(_) => None,
         }
     }
 
     /// Whether the input can be read more than once.
     pub(crate) fn can_reread(&self) -> bool {
-        matches!(self.content, Content::Regular(_) | Content::Table(_) | Content::Set { .. })
+        matches!(self.content, Content::Regular(_) | Content::Table(_) | Content::Pieces { .. })
     }
 
     /// The state of its file. It changes when somebody writes to the file.
@@ -371,7 +371,7 @@ impl Opened {
         match &self.content {
             Content::Regular(file) => file.mark(),
             Content::Table(table) => mark_of(&table.file().metadata().ok()?),
-            Content::Stream(_) | Content::Values(_) | Content::Set { .. } => None,
+            Content::Stream(_) | Content::Values(_) | Content::Pieces { .. } => None,
         }
     }
 }

@@ -80,8 +80,8 @@ pub(crate) fn sample(
                 sample.complete &= is_all;
                 sample.take_counted(ahead, ahead.len() as u64);
             }
-            Content::Set { set, len } => {
-                let values = set.sample(SET_VALUES)?;
+            Content::Pieces { source, len } => {
+                let values = source.sample(SPACED_VALUES)?;
                 sample.complete &= values.len() as u64 == *len;
                 sample.take_counted(&values, *len);
             }
@@ -103,8 +103,8 @@ pub(crate) fn sample(
 /// Batches of a table in the sample. Each costs the unpacking of a page.
 const TABLE_PIECES: u64 = 16;
 
-/// Values of a set in the sample; all of a small set.
-const SET_VALUES: usize = 1 << 14;
+/// Values of a set or an array in the sample; all of a small one.
+const SPACED_VALUES: usize = 1 << 14;
 
 impl Sample {
     /// Reads the beginning and evenly spaced pieces of a file.

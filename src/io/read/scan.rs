@@ -8,6 +8,7 @@ use super::ledger::{Entry, Ledger};
 use super::long_line::Overlong;
 use super::open::Opened;
 use crate::error::{Error, Result};
+use crate::io::in_order::OnPanic;
 use crate::io::table::{GapContent, Keys, Rows};
 use crate::kernel::{Level, on_each};
 use crate::number::{
@@ -55,6 +56,8 @@ pub(crate) fn scan<C: Consumer + Send>(
 ) -> Result<Vec<C>> {
     let claims = Claims::new(inputs, options.block_format, options.progress);
     let run = |mut consumer: C| -> Result<C> {
+        // A thread that waits for the blocks of another one must end with it.
+        let _guard = OnPanic(|| ledger.stop());
         let mut block = claims.block();
         let result = loop {
             if options.progress.is_cancelled() {

@@ -1,5 +1,5 @@
-//! Inputs that give values, not bytes: an iterator gives them once, and a set gives any piece of
-//! them any number of times.
+//! Inputs that give values, not bytes: an iterator gives them once; a set or an array gives any
+//! piece of them any number of times.
 
 use crate::error::Result;
 use std::ops::RangeInclusive;
@@ -16,35 +16,38 @@ impl<I: Iterator<Item = u64> + Send> ValueSource for I {
     }
 }
 
-/// Gives ascending values in pieces. Any number of threads may ask, as often as they like. It is
-/// implemented for sets.
-pub(crate) trait SetSource: Send + Sync {
-    /// The name of the set in messages.
+/// Gives values in pieces. Any number of threads may ask, as often as they like. Sets and arrays
+/// are such sources. A place is a possible value of a set, or an index of an array.
+pub(crate) trait PieceSource: Send + Sync {
+    /// The name of the source in messages.
     fn name(&self) -> String;
+
+    /// Whether the values ascend: those of a set do.
+    fn ascends(&self) -> bool;
 
     /// Number of values.
     fn len(&self) -> Result<u64>;
 
-    /// At most `most` evenly spaced values, from the smallest to the largest; all of a smaller set.
+    /// At most `most` evenly spaced values, from the first to the last; all of a smaller source.
     fn sample(&self, most: usize) -> Result<Vec<u64>>;
 
-    /// The piece that begins with the first value from `from` on; it has at least one value and at
-    /// most `most`. None if there are no more values.
-    fn piece(&self, from: u64, most: usize) -> Result<Option<SetPiece>>;
+    /// The piece that begins with the first value from the place `from` on; it has at least one
+    /// value and at most `most`. None if there are no more values.
+    fn piece(&self, from: u64, most: usize) -> Result<Option<ValuePiece>>;
 
     /// Appends the values of a piece.
     ///
     /// # Errors
     ///
-    /// If the set does not have as many values there as `piece` said.
-    fn read(&self, piece: &SetPiece, values: &mut Vec<u64>) -> Result<()>;
+    /// If there are not as many values as `piece` said, or one cannot be read.
+    fn read(&self, piece: &ValuePiece, values: &mut Vec<u64>) -> Result<()>;
 }
 
-/// Values of a set that a thread reads together.
+/// Values that a thread reads together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SetPiece {
-    /// A range that has these values and no others.
-    pub(crate) range: RangeInclusive<u64>,
+pub(crate) struct ValuePiece {
+    /// Places that have these values and no others.
+    pub(crate) places: RangeInclusive<u64>,
     /// Number of values.
     pub(crate) len: usize,
 }

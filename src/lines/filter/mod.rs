@@ -79,7 +79,7 @@ impl<'a> Filter<'a> {
         let (share, screen_bytes) = tools.memory.set_lines(tools.threads, screen_bytes);
         let chunks = ChunkJob { share, progress: &tools.progress };
         let (notation, skip_invalid) = (tools.notation, tools.skip_invalid);
-        let column = tools.selector()?.map(|column| Selector { notation, ..column });
+        let column = tools.selector(notation)?;
         Ok(Self { set, answer, column, notation, skip_invalid, screen_bytes, chunks })
     }
 
@@ -160,7 +160,9 @@ impl<'a> Filter<'a> {
                 }
                 Some(selector) => lines.records(selector, block),
             };
-            lines.out.extend_from_slice(&bytes[span.start..start]);
+            if is_copied {
+                lines.out.extend_from_slice(&bytes[span.start..start]); // a header
+            }
             if !is_kept {
                 self.look_up(lines, screening)?;
                 lines.write(self.answer, bytes, start)?;

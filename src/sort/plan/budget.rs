@@ -81,6 +81,7 @@ pub(crate) struct Budget {
 /// How a thread reads ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sort) struct RangeShare {
+    pub(in crate::sort) threads: usize,
     /// Bytes of lines that it takes at a time.
     pub(in crate::sort) block_bytes: usize,
     /// Bytes of ranges that it keeps in memory beside those of a block.
@@ -287,16 +288,34 @@ impl Budget {
         Self { bytes: self.bytes - self.unpacking() }
     }
 
-    /// The shares of `threads` threads that read ranges. `others` is already taken.
-    pub(in crate::sort) fn ranges(self, threads: usize, others: u64) -> RangeShare {
+    /// The shares of up to `threads` threads that read ranges. `others` is already taken. Of
+    /// delimited text, `records` says whether its malformed lines are kept.
+    pub(in crate::sort) fn ranges(
+        self,
+        threads: usize,
+        others: u64,
+        records: Option<bool>,
+    ) -> RangeShare {
         // The room, half of it again for reading temporary files, and a block with the ranges of
         // its lines, which may have one digit each.
         const PARTS: u64 = 30;
-        let part =
-            in_usize(self.bytes.saturating_sub(others) / 4 * 3 / threads.max(1) as u64 / PARTS);
-        // A block of this size is still in the second-level cache when it is parsed.
-        let block_bytes = (2 * part).clamp(1 << 12, 1 << 18);
-        RangeShare { block_bytes, room_bytes: (12 * part).max(1 << 12) }
+        /// Memory for the ranges of a block of delimited text, in multiples of the block: a line
+        /// has two bytes at least, and a range below 2^32 takes 8.
+        const RANGES_PER_BLOCK: usize = 4;
+        let bytes = self.bytes.saturating_sub(others) / 4 * 3;
+        let record_bytes = records.map_or(0, |keeps_rejects| {
+            let beside = if keeps_rejects { REJECTS_PER_BLOCK } else { RANGES_PER_BLOCK };
+            ((1 + beside) * RECORD_BLOCK_BYTES) as u64
+        });
+        let most = bytes.checked_div(2 * record_bytes).map_or(threads, in_usize);
+        let threads = threads.min(most).max(1);
+        let part = in_usize((bytes / threads as u64).saturating_sub(record_bytes) / PARTS);
+        let block_bytes = match records {
+            Some(_) => RECORD_BLOCK_BYTES,
+            // A block of this size is still in the second-level cache when it is parsed.
+            None => (2 * part).clamp(1 << 12, 1 << 18),
+        };
+        RangeShare { threads, block_bytes, room_bytes: (12 * part).max(1 << 12) }
     }
 
     pub(crate) fn bytes(self) -> u64 {

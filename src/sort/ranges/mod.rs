@@ -7,7 +7,6 @@ mod gatherer;
 
 use super::finish::emit::Written;
 use super::options::Sort;
-use super::plan::budget::RECORD_BLOCK_BYTES;
 use super::rejects::{self, Rejects};
 use super::report::Report;
 use super::run::account;
@@ -214,14 +213,12 @@ fn gather(
     lists: usize,
     invalid: Invalid<'_>,
 ) -> Result<(Tally, Vec<Gatherer>)> {
-    let (threads, rest, progress) = (sort.threads_for(opened), sort.rest(), &*sort.progress);
+    let (rest, progress) = (sort.rest(), &*sort.progress);
     let unpacks = opened.iter().any(Opened::may_unpack);
-    let share = rest.ranges(threads, if unpacks { rest.unpacking() } else { 0 });
-    let block_bytes = match sort.column {
-        Some(_) => RECORD_BLOCK_BYTES,
-        None => share.block_bytes,
-    };
-    let block_format = sort.block_format(sort.tuning.block_bytes.unwrap_or(block_bytes));
+    let unpacking = if unpacks { rest.unpacking() } else { 0 };
+    let records = sort.column.is_some().then(|| sort.keeps_rejects());
+    let share = rest.ranges(sort.threads_for(opened), unpacking, records);
+    let block_format = sort.block_format(sort.tuning.block_bytes.unwrap_or(share.block_bytes));
     let options = sort.scan_options(&block_format);
     let sizes: Option<u64> = opened.iter().map(Opened::len).sum();
     progress.enter(Phase::Load, sizes.unwrap_or(0));
@@ -231,7 +228,7 @@ fn gather(
     let room = share.room_bytes / lists;
     let expected = sizes.unwrap_or(0).saturating_mul(4).try_into().unwrap_or(room);
     let new = || Gatherer::new(room, expected, spool.clone());
-    let gatherers = std::iter::repeat_with(new).take(threads).collect();
+    let gatherers = std::iter::repeat_with(new).take(share.threads).collect();
     let scanned = scan(opened, &options, &ledger, gatherers);
     // Report the first malformed line, even if something else failed too.
     let tally = ledger.finish()?;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::kernel::in_usize;
 use crate::sort::partitioning::Window;
 
 fn facts() -> Facts {
@@ -43,6 +44,28 @@ fn the_shares_of_every_layout_add_up_to_the_limit() {
                 fitted += 1;
             }
             assert!(fitted > 0);
+        }
+    }
+}
+
+/// Memory that is hardly enough is refused. A plan without room for a thread would lose its values.
+#[test]
+fn every_thread_of_a_layout_has_room_for_chunks() {
+    for threads in [1, 2, 7, 16, 64] {
+        for (bitmap, spill) in [(false, false), (false, true), (true, false)] {
+            let divided =
+                |bytes| divide(&facts(), &Wishes { threads, ..wishes(bytes) }, bitmap, spill);
+            let (mut from, mut to) = (0, 1 << 34);
+            while from + 1 < to {
+                let middle: u64 = from + (to - from) / 2;
+                if divided(middle).is_some() { to = middle } else { from = middle }
+            }
+            for more in [0, 1, 8, 64, 4096, 1 << 20] {
+                let Some(layout) = divided(to + more) else { continue };
+                let words = in_usize(layout.pool_bytes) / 8;
+                let chunks = words / 2 / threads / layout.chunk_words;
+                assert!(chunks >= 2, "{threads} threads, {to} + {more} bytes: {layout:?}");
+            }
         }
     }
 }
