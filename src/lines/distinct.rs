@@ -43,7 +43,7 @@ impl Distinct<'_> {
                     new.push(inserted == Inserted::New);
                     if inserted == Inserted::Full {
                         if spilled.is_none() {
-                            spilled = Some(options.parts(0)?);
+                            spilled = Some(options.parts(0));
                         }
                         if let Some(parts) = &mut spilled {
                             parts.push(number, &bytes[span.start..span.end - 1], key)?;
@@ -86,7 +86,7 @@ impl Distinct<'_> {
         depth: u64,
     ) -> Result<Records> {
         set.clear()?;
-        let mut left = options.records()?;
+        let mut left = options.records();
         let mut spilled: Option<Parts> = None;
         let mut records = records.read()?;
         let mut count = 0;
@@ -101,7 +101,7 @@ impl Distinct<'_> {
                 (Inserted::New, _) => left.push(number, line)?,
                 (Inserted::Full, Some(parts)) => parts.push(number, line, key)?,
                 (Inserted::Full, none) => {
-                    none.insert(options.parts(depth)?).push(number, line, key)?;
+                    none.insert(options.parts(depth)).push(number, line, key)?;
                 }
             }
         }

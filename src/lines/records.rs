@@ -1,20 +1,18 @@
-//! Lines with their numbers in temporary files, cut by hash into parts.
+//! Lines with their numbers, which wait in memory or in temporary files, cut by hash into parts.
 //!
 //! Record: the number of the line (8 bytes), its length (4), its bytes. Where
 //! files are [merged](merge), the numbers in each ascend.
 
 use super::exact::not_compared;
 use crate::error::{Error, Result};
-use crate::io::write::nameless_in;
+use crate::io::write::{Deferred, Spooled};
 use crate::kernel::in_usize;
 use crate::progress::Progress;
 use byteorder::{ByteOrder, LittleEndian};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
-use std::io::Write;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::io::{self, BufReader, Read, Write};
+use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes of a record beside its line.
@@ -24,22 +22,14 @@ const CHECK_RECORDS: u64 = 1 << 16;
 /// Bytes of output that are handed over together.
 const OUT_BYTES: usize = 1 << 16;
 
-/// Records in a temporary file.
+/// Records that are written once and then read, in memory or in a temporary file.
 #[derive(Debug)]
 pub(super) struct Records {
-    file: File,
-    folder: PathBuf,
-    buffer: Vec<u8>,
-    buffer_bytes: usize,
+    out: Deferred,
     count: u64,
 }
 
 impl Records {
-    pub(super) fn new(folder: &Path, buffer_bytes: usize) -> Result<Self> {
-        let file = nameless_in(folder)?;
-        Ok(Self { file, folder: folder.into(), buffer: Vec::new(), buffer_bytes, count: 0 })
-    }
-
     /// Number of lines.
     pub(super) fn count(&self) -> u64 {
         self.count
@@ -52,53 +42,31 @@ impl Records {
     /// Appends a line.
     pub(super) fn push(&mut self, number: u64, line: &[u8]) -> Result<()> {
         let len = u32::try_from(line.len()).map_err(|_| not_compared(line, u32::MAX))?;
-        if self.buffer.len() + HEAD_BYTES + line.len() > self.buffer_bytes {
-            self.flush()?;
-        }
-        self.buffer.extend_from_slice(&number.to_le_bytes());
-        self.buffer.extend_from_slice(&len.to_le_bytes());
+        let mut head = [0; HEAD_BYTES];
+        LittleEndian::write_u64(&mut head, number);
+        LittleEndian::write_u32(&mut head[8..], len);
         self.count += 1;
-        if line.len() > self.buffer_bytes {
-            self.flush()?;
-            return self.write(line);
-        }
-        self.buffer.extend_from_slice(line);
-        Ok(())
+        self.out.write_all(&head).and_then(|()| self.out.write_all(line)).map_err(failed)
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write_all(bytes).map_err(Error::io("write a temporary file in", &self.folder))
+    /// Reads from the beginning.
+    pub(super) fn read(self) -> Result<RecordReader> {
+        let (input, line) = (self.out.reader().map_err(failed)?.into_inner(), Vec::new());
+        Ok(RecordReader { input, line, len: 0, left: self.count })
     }
+}
 
-    fn flush(&mut self) -> Result<()> {
-        let buffer = std::mem::take(&mut self.buffer);
-        self.write(&buffer)?;
-        self.buffer = buffer;
-        self.buffer.clear();
-        Ok(())
-    }
-
-    /// Writes the rest of the buffer, and reads from the beginning.
-    pub(super) fn read(mut self) -> Result<RecordReader> {
-        self.flush()?;
-        let Self { file, folder, buffer_bytes, count, .. } = self;
-        let buffer = Vec::new();
-        let (offset, at, len) = (0, 0, 0);
-        Ok(RecordReader { file, folder, offset, buffer, at, len, buffer_bytes, left: count })
-    }
+/// The error of a temporary file, which names its folder itself.
+fn failed(error: io::Error) -> Error {
+    Error::io("keep lines in", "a temporary file")(error)
 }
 
 /// Reads records in their order.
 pub(super) struct RecordReader {
-    file: File,
-    folder: PathBuf,
-    /// Place in the file behind the bytes of the buffer.
-    offset: u64,
-    buffer: Vec<u8>,
-    at: usize,
+    input: BufReader<Spooled>,
+    line: Vec<u8>,
     /// Bytes of the line whose number was read last.
     len: usize,
-    buffer_bytes: usize,
     left: u64,
 }
 
@@ -113,53 +81,22 @@ impl RecordReader {
 
     /// The number of the next record. Its line, which may be long, is not read yet.
     fn next_number(&mut self) -> Result<Option<u64>> {
+        self.line.shrink_to(OUT_BYTES); // if there was a long line
         if self.left == 0 {
-            self.buffer = Vec::new();
             return Ok(None);
         }
         self.left -= 1;
-        self.need(HEAD_BYTES)?;
-        let head = &self.buffer[self.at..];
-        let number = LittleEndian::read_u64(head);
+        let mut head = [0; HEAD_BYTES];
+        self.input.read_exact(&mut head).map_err(failed)?;
         self.len = LittleEndian::read_u32(&head[8..]) as usize;
-        self.at += HEAD_BYTES;
-        Ok(Some(number))
+        Ok(Some(LittleEndian::read_u64(&head)))
     }
 
     /// The line of the record whose number was read.
     fn line(&mut self) -> Result<&[u8]> {
-        self.need(self.len)?;
-        let line = self.at..self.at + self.len;
-        self.at = line.end;
-        Ok(&self.buffer[line])
-    }
-
-    /// Fills the buffer with at least so many bytes.
-    fn need(&mut self, bytes: usize) -> Result<()> {
-        let there = self.buffer.len() - self.at;
-        if there >= bytes {
-            return Ok(());
-        }
-        self.buffer.drain(..self.at);
-        self.at = 0;
-        self.buffer.shrink_to(self.buffer_bytes); // if there was a long line
-        self.buffer.resize(self.buffer_bytes.max(bytes), 0);
-        let mut filled = there;
-        while filled < bytes {
-            let read = self
-                .file
-                .read_at(&mut self.buffer[filled..], self.offset)
-                .map_err(Error::io("read a temporary file in", &self.folder))?;
-            if read == 0 {
-                let source = std::io::ErrorKind::UnexpectedEof.into();
-                let action = "read a temporary file in";
-                return Err(Error::Io { action, path: self.folder.clone(), source });
-            }
-            self.offset += read as u64;
-            filled += read;
-        }
-        self.buffer.truncate(filled);
-        Ok(())
+        self.line.resize(self.len, 0);
+        self.input.read_exact(&mut self.line).map_err(failed)?;
+        Ok(&self.line)
     }
 }
 
@@ -192,13 +129,12 @@ impl<'a> PartOptions<'a> {
         Self { folder, parts: in_usize(parts), buffer_bytes: in_usize(buffer_bytes) }
     }
 
-    pub(super) fn records(&self) -> Result<Records> {
-        Records::new(self.folder, self.buffer_bytes)
+    pub(super) fn records(&self) -> Records {
+        Records { out: Deferred::buffered(self.buffer_bytes, self.folder), count: 0 }
     }
 
-    pub(super) fn parts(&self, depth: u64) -> Result<Parts> {
-        let parts = (0..self.parts).map(|_| self.records()).collect::<Result<_>>()?;
-        Ok(Parts { parts, depth })
+    pub(super) fn parts(&self, depth: u64) -> Parts {
+        Parts { parts: (0..self.parts).map(|_| self.records()).collect(), depth }
     }
 }
 
@@ -294,7 +230,7 @@ mod tests {
         ) {
             let folder = std::env::temp_dir();
             let options = PartOptions { folder: &folder, parts, buffer_bytes };
-            let mut parts = options.parts(0).unwrap();
+            let mut parts = options.parts(0);
             for (number, line) in (0..).zip(&lines) {
                 parts.push(number, line, line).unwrap();
             }

@@ -78,12 +78,19 @@ impl Deferred {
         Self(BufWriter::new(Spooled::new(memory_bytes, folder)))
     }
 
+    /// Bytes wait in a buffer of this size, and if they do not fit, all in a temporary file in
+    /// `folder`, which is written and read through such a buffer.
+    pub(crate) fn buffered(buffer_bytes: usize, folder: &Path) -> Self {
+        Self(BufWriter::with_capacity(buffer_bytes, Spooled::new(0, folder)))
+    }
+
     /// Reads the bytes that came.
     pub(crate) fn reader(self) -> io::Result<io::Take<BufReader<Spooled>>> {
+        let buffer_bytes = self.0.capacity();
         let mut file = self.0.into_inner().map_err(IntoInnerError::into_error)?;
         let len = file.stream_position()?;
         file.rewind()?;
-        Ok(BufReader::new(file).take(len))
+        Ok(BufReader::with_capacity(buffer_bytes, file).take(len))
     }
 
     /// Appends the bytes to `out`; gives how many there are.
@@ -93,8 +100,14 @@ impl Deferred {
 }
 
 impl Write for Deferred {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -102,7 +102,7 @@ impl Survivors<'_> {
     /// Moves the set to temporary files.
     fn spill(&mut self) -> Result<()> {
         let mut screen = screen(self.plan.survivors, self.rate, self.plan.share.filter_bytes)?;
-        let mut parts = self.options.parts(0)?;
+        let mut parts = self.options.parts(0);
         self.set.for_each(|line, _| {
             if let Some(screen) = &mut screen {
                 screen.insert(line);
@@ -263,7 +263,7 @@ impl<'a> CommonLines<'a> {
 
     /// Step 3 with survivors in temporary files.
     fn cut_smaller(&self, survivors: &Survivors<'_>, smaller: Vec<PathBuf>) -> Result<Parts> {
-        let mut parts = survivors.options.parts(0)?;
+        let mut parts = survivors.options.parts(0);
         let (rules, mut number) = (self.job.rules, 0);
         let work = screened(&self.job, survivors.screen.as_ref());
         self.job.run(smaller, work, |lines| {
@@ -299,7 +299,7 @@ impl<'a> CommonLines<'a> {
         second: Records,
         depth: u64,
     ) -> Result<Records> {
-        let mut shared = options.records()?;
+        let mut shared = options.records();
         if first.is_empty() || second.is_empty() {
             return Ok(shared);
         }
@@ -312,7 +312,7 @@ impl<'a> CommonLines<'a> {
             if let Some(parts) = &mut spilled {
                 parts.push(0, key, key)?;
             } else if set.insert(key, set.hash(key))? == Inserted::Full {
-                let mut parts = options.parts(depth)?;
+                let mut parts = options.parts(depth);
                 set.for_each(|key, _| parts.push(0, key, key))?;
                 parts.push(0, key, key)?;
                 spilled = Some(parts);
@@ -321,7 +321,7 @@ impl<'a> CommonLines<'a> {
         }
         drop(second);
         let mut first = first.read()?;
-        let mut cut_first = spilled.is_some().then(|| options.parts(depth)).transpose()?;
+        let mut cut_first = spilled.is_some().then(|| options.parts(depth));
         while let Some((number, key)) = first.next()? {
             count += 1;
             check(self.job.chunks.progress, count)?;

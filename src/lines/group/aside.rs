@@ -119,8 +119,7 @@ impl Workshop<'_, '_> {
         mut reader: RecordReader,
         depth: u64,
     ) -> Result<()> {
-        let mut parts =
-            PartOptions::within(self.buffer_bytes, &self.spool.folder).parts(depth + 1)?;
+        let mut parts = PartOptions::within(self.buffer_bytes, &self.spool.folder).parts(depth + 1);
         for &(number, id) in &rows {
             let key = dictionary.key(number);
             parts.push(id, key, key)?;
@@ -144,7 +143,7 @@ impl Workshop<'_, '_> {
         reader: RecordReader,
         depth: u64,
     ) -> Result<()> {
-        let others = PartOptions::within(self.buffer_bytes, &self.spool.folder).parts(depth + 1)?;
+        let others = PartOptions::within(self.buffer_bytes, &self.spool.folder).parts(depth + 1);
         let left = Arc::new(Mutex::new(Left { others: Some(others), failed: None }));
         let first = rows.into_iter().map(|(_, id)| id);
         let rest = IdsOf { reader, key: key.to_vec(), left: Arc::clone(&left) };

@@ -205,7 +205,7 @@ impl Numbering {
         let mut keep = || -> Result<()> {
             let parts = match &mut aside.parts {
                 Some(parts) => parts,
-                none => none.insert(self.folder.part_options().parts(0)?),
+                none => none.insert(self.folder.part_options().parts(0)),
             };
             rows.iter().try_for_each(|(key, id)| parts.push(*id, key, key))
         };
