@@ -308,70 +308,57 @@ impl Read for Limited {
     }
 }
 
-/// Packs bytes on their way to a file; [`finish`](Self::finish) completes it.
-#[cfg(feature = "compression")]
-pub(crate) enum Packer<W: Write> {
-    Gzip(flate2::write::GzEncoder<W>),
-    Zstd(zstd::Encoder<'static, W>),
-    Bzip2(bzip2::write::BzEncoder<W>),
-    Xz(Box<lzma_rust2::XzWriter<W>>),
+/// Packs bytes on their way to a file.
+pub(crate) trait Pack: Write + Send {
+    /// Completes the file.
+    fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
 #[cfg(feature = "compression")]
-impl<W: Write> Packer<W> {
-    /// Packs as the programs of these formats do by default, within about
-    /// `memory_bytes`.
-    pub(crate) fn new(format: Compression, out: W, memory_bytes: u64) -> io::Result<Self> {
-        Ok(match format {
-            Compression::Gzip => {
-                Self::Gzip(flate2::write::GzEncoder::new(out, flate2::Compression::default()))
+macro_rules! pack {
+    ($($encoder:ty),*) => {
+        $(impl<W: Write + Send> Pack for $encoder {
+            fn finish(self: Box<Self>) -> io::Result<()> {
+                (*self).finish().map(drop)
             }
-            Compression::Zstd => {
-                let mut encoder = zstd::Encoder::new(out, 0)?;
-                encoder.include_checksum(true)?;
-                Self::Zstd(encoder)
-            }
-            Compression::Bzip2 => {
-                Self::Bzip2(bzip2::write::BzEncoder::new(out, bzip2::Compression::best()))
-            }
-            Compression::Xz => {
-                // Level 6 takes 94 MiB, level 1 takes 9 (the manual of `xz`).
-                let level = if memory_bytes >= 100 << 20 { 6 } else { 1 };
-                let options = lzma_rust2::XzOptions::with_preset(level);
-                Self::Xz(Box::new(lzma_rust2::XzWriter::new(out, options)?))
-            }
-        })
-    }
-
-    pub(crate) fn finish(self) -> io::Result<W> {
-        match self {
-            Self::Gzip(encoder) => encoder.finish(),
-            Self::Zstd(encoder) => encoder.finish(),
-            Self::Bzip2(encoder) => encoder.finish(),
-            Self::Xz(encoder) => encoder.finish(),
-        }
-    }
+        })*
+    };
 }
 
 #[cfg(feature = "compression")]
-impl<W: Write> Write for Packer<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Gzip(encoder) => encoder.write(bytes),
-            Self::Zstd(encoder) => encoder.write(bytes),
-            Self::Bzip2(encoder) => encoder.write(bytes),
-            Self::Xz(encoder) => encoder.write(bytes),
-        }
-    }
+pack!(
+    flate2::write::GzEncoder<W>,
+    zstd::Encoder<'static, W>,
+    bzip2::write::BzEncoder<W>,
+    lzma_rust2::XzWriter<W>
+);
 
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Gzip(encoder) => encoder.flush(),
-            Self::Zstd(encoder) => encoder.flush(),
-            Self::Bzip2(encoder) => encoder.flush(),
-            Self::Xz(encoder) => encoder.flush(),
+/// Packs as the programs of these formats do by default, within about `memory_bytes`.
+#[cfg(feature = "compression")]
+pub(crate) fn packer(
+    format: Compression,
+    out: impl Write + Send + 'static,
+    memory_bytes: u64,
+) -> io::Result<Box<dyn Pack>> {
+    Ok(match format {
+        Compression::Gzip => {
+            Box::new(flate2::write::GzEncoder::new(out, flate2::Compression::default()))
         }
-    }
+        Compression::Zstd => {
+            let mut encoder = zstd::Encoder::new(out, 0)?;
+            encoder.include_checksum(true)?;
+            Box::new(encoder)
+        }
+        Compression::Bzip2 => {
+            Box::new(bzip2::write::BzEncoder::new(out, bzip2::Compression::best()))
+        }
+        Compression::Xz => {
+            // Level 6 takes 94 MiB, level 1 takes 9 (the manual of `xz`).
+            let level = if memory_bytes >= 100 << 20 { 6 } else { 1 };
+            let options = lzma_rust2::XzOptions::with_preset(level);
+            Box::new(lzma_rust2::XzWriter::new(out, options)?)
+        }
+    })
 }
 
 #[cfg(not(feature = "compression"))]
@@ -390,46 +377,33 @@ pub(crate) fn unpacked(
 }
 
 #[cfg(not(feature = "compression"))]
-pub(crate) struct Packer<W>(W);
-
-#[cfg(not(feature = "compression"))]
-impl<W: Write> Packer<W> {
-    pub(crate) fn new(format: Compression, _: W, _: u64) -> io::Result<Self> {
-        Err(left_out(format))
-    }
-
-    #[expect(clippy::unnecessary_wraps, reason = "as what it stands for")]
-    pub(crate) fn finish(self) -> io::Result<W> {
-        Ok(self.0)
-    }
-}
-
-#[cfg(not(feature = "compression"))]
-impl<W: Write> Write for Packer<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
+pub(crate) fn packer(
+    format: Compression,
+    _: impl Write + Send + 'static,
+    _: u64,
+) -> io::Result<Box<dyn Pack>> {
+    Err(left_out(format))
 }
 
 #[cfg(all(test, feature = "compression"))]
 mod tests {
     use super::*;
+    use std::io::Seek;
 
     #[test]
     fn what_is_packed_is_told_apart_and_unpacked() {
         for text in [&b""[..], b"1\n2\n", &b"12345\n".repeat(50_000)] {
             for format in Compression::ALL {
-                let mut packed = Vec::new();
+                let mut file = tempfile::tempfile().unwrap();
                 // Two members, as `cat a.gz b.gz` makes them.
                 for _ in 0..2 {
-                    let mut out = Packer::new(format, Vec::new(), 16 << 20).unwrap();
+                    let mut out = packer(format, file.try_clone().unwrap(), 16 << 20).unwrap();
                     out.write_all(text).unwrap();
-                    packed.extend(out.finish().unwrap());
+                    out.finish().unwrap();
                 }
+                let mut packed = Vec::new();
+                file.rewind().unwrap();
+                file.read_to_end(&mut packed).unwrap();
                 let head = &packed[..packed.len().min(HEAD_BYTES)];
                 assert_eq!(Compression::of_content(head), Some(format));
                 let mut found = Vec::new();

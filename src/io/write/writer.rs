@@ -3,7 +3,7 @@
 use super::atomic::{AtomicFile, Destination, end_of_links, open_destination};
 use super::telling::Telling;
 use crate::error::{Error, Result};
-use crate::io::compression::{Compression, Packer};
+use crate::io::compression::{Compression, Pack, packer};
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -138,7 +138,7 @@ pub(crate) struct Writer<'w> {
 
 enum To<'w> {
     Atomic(AtomicFile),
-    Packed(Box<Packer<File>>, AtomicFile),
+    Packed(Box<dyn Pack>, AtomicFile),
     /// A device, pipe or terminal, or a writer of the caller.
     Stream(Stream<'w>),
     /// A nameless file, with its label, which the commit copies to a stream.
@@ -175,8 +175,8 @@ impl<'w> Writer<'w> {
         let to = match Compression::of_name(&path) {
             Some(packing) => {
                 let file = new.file().try_clone();
-                let packer = file.and_then(|file| Packer::new(packing, file, spool.pack_bytes));
-                To::Packed(Box::new(packer.map_err(Error::io("write", &path))?), new)
+                let packer = file.and_then(|file| packer(packing, file, spool.pack_bytes));
+                To::Packed(packer.map_err(Error::io("write", &path))?, new)
             }
             None => To::Atomic(new),
         };

@@ -2,7 +2,8 @@
 
 use super::data::Data;
 use super::digest::{Digest, Recipe};
-use super::file::{IndexFile, Stat};
+use super::file::IndexFile;
+use super::header::Stat;
 use super::key::KeyRule;
 use super::lookup::BlockIndex;
 use super::rows::rows;
@@ -141,27 +142,27 @@ impl Builder {
         }
         // Damage would get checksums that are right.
         old.index().verify_with(&self.progress)?;
-        let header = old.index().header();
+        let facts = &old.index().stat;
         let recipe = Recipe {
-            rule: header.rule.clone(),
-            block_bytes: header.block_bytes,
-            hashes: header.hashes,
-            rate: header.rate,
+            rule: facts.rule.clone(),
+            block_bytes: facts.block_bytes,
+            hashes: facts.hashes,
+            rate: facts.rate,
         };
-        if header.group_blocks != recipe.group_blocks() as u64 {
+        if facts.group_blocks != recipe.group_blocks() as u64 {
             let index = index.as_ref().display();
             let what = format!("{index} has groups of another size: build it again");
             return Err(Error::usage(what));
         }
         // The last group gets new filters, because it may have had fewer blocks.
-        let kept = header.groups().saturating_sub(1);
-        let kept_blocks = kept * header.group_blocks;
-        for block in kept_blocks..header.blocks {
+        let kept = facts.groups().saturating_sub(1);
+        let kept_blocks = kept * facts.group_blocks;
+        for block in kept_blocks..facts.blocks {
             old.block(block)?;
         }
-        let from = if header.blocks == 0 { 0 } else { old.index().block(kept_blocks)?.0.start };
+        let from = if facts.blocks == 0 { 0 } else { old.index().block(kept_blocks)?.0.start };
         let last = match kept_blocks.checked_sub(1) {
-            Some(block) if header.is_sorted => last_key(&recipe.rule, old.block(block)?),
+            Some(block) if facts.is_sorted => last_key(&recipe.rule, old.block(block)?),
             _ => Vec::new(),
         };
         let new = Destination::open(data.as_ref(), index.as_ref())?;

@@ -1,8 +1,7 @@
 //! An index file, mapped. Nothing in it is trusted: if facts do not fit together, that is an error.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES, Sections};
-use super::key::KeyRule;
+use super::header::{BLOCK_BYTES, GROUP_BYTES, PLACE_BYTES, Sections, Stat};
 use crate::bloom::sliced::Shape;
 use crate::error::{Error, Result};
 use crate::io::page::{Damage, Section, verify_checksums};
@@ -32,42 +31,8 @@ use std::time::SystemTime;
 pub struct IndexFile {
     path: PathBuf,
     bytes: Map,
-    header: Header,
+    pub(super) stat: Stat,
     sections: Sections,
-}
-
-/// Facts that an index gives about itself.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Stat {
-    /// The bytes of a row that are its key.
-    pub rule: KeyRule,
-    /// Whether no key is smaller than the one before.
-    pub is_sorted: bool,
-    /// Bytes of the data.
-    pub data_bytes: u64,
-    /// XXH3 of the checksums of all blocks.
-    pub data_checksum: u64,
-    /// Rows of the data.
-    pub rows: u64,
-    /// Number of different keys in each block, added up.
-    pub keys: u64,
-    /// Blocks of the data.
-    pub blocks: u64,
-    /// Largest block, except for a longer line.
-    pub block_bytes: u64,
-    /// Blocks whose filters are stored together.
-    pub group_blocks: u64,
-    /// Share of the blocks without a key that a lookup reads.
-    pub rate: f64,
-    /// Bits of a key in a filter.
-    pub hashes: u32,
-    /// Bytes of the filters.
-    pub filter_bytes: u64,
-    /// Bytes of the first and last keys.
-    pub bounds_bytes: u64,
-    /// Bytes of the index.
-    pub index_bytes: u64,
 }
 
 /// A group of filters.
@@ -89,30 +54,14 @@ impl IndexFile {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_path_buf();
         let bytes = map(&path)?;
-        let (header, sections) = Header::read(&bytes).map_err(damaged(&path))?;
-        Ok(Self { path, bytes, header, sections })
+        let (stat, sections) = Stat::read(&bytes).map_err(damaged(&path))?;
+        Ok(Self { path, bytes, stat, sections })
     }
 
     /// Facts about the index and its data.
     #[must_use]
     pub fn stat(&self) -> Stat {
-        let header = &self.header;
-        Stat {
-            rule: header.rule.clone(),
-            is_sorted: header.is_sorted,
-            data_bytes: header.data_len,
-            data_checksum: header.data_sum,
-            rows: header.rows,
-            keys: header.keys,
-            blocks: header.blocks,
-            block_bytes: header.block_bytes,
-            group_blocks: header.group_blocks,
-            rate: header.rate,
-            hashes: header.hashes,
-            filter_bytes: header.filters_len,
-            bounds_bytes: header.bounds_len,
-            index_bytes: self.bytes.len() as u64,
-        }
+        self.stat.clone()
     }
 
     /// The time at which it was last written.
@@ -142,10 +91,6 @@ impl IndexFile {
     /// Fails if the index lost bytes that were read. Filters of such bytes name no blocks.
     pub(super) fn intact(&self) -> Result<()> {
         check_whole(&self.bytes, &self.path)
-    }
-
-    pub(super) fn header(&self) -> &Header {
-        &self.header
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -190,10 +135,10 @@ impl IndexFile {
 
     fn find_group(&self, index: u64) -> Option<Group<'_>> {
         let [offset, bits, rows, keys] = self.entry(self.sections.groups, index)?;
-        let before = index.checked_mul(self.header.group_blocks)?;
-        let left = self.header.blocks.checked_sub(before).filter(|left| *left > 0)?;
-        let blocks = usize::try_from(left.min(self.header.group_blocks)).ok()?;
-        let shape = Shape { blocks, bits, hashes: self.header.hashes };
+        let before = index.checked_mul(self.stat.group_blocks)?;
+        let left = self.stat.blocks.checked_sub(before).filter(|left| *left > 0)?;
+        let blocks = usize::try_from(left.min(self.stat.group_blocks)).ok()?;
+        let shape = Shape { blocks, bits, hashes: self.stat.hashes };
         let len = shape.words().filter(|_| bits > 0)?.checked_mul(8)?;
         let range =
             usize::try_from(offset).ok()?..usize::try_from(offset.checked_add(len)?).ok()?;
@@ -214,13 +159,13 @@ impl IndexFile {
     fn find_block(&self, index: u64) -> Option<(Range<u64>, u64)> {
         let [start, sum] = self.entry(self.sections.blocks, index)?;
         let next = index.checked_add(1)?;
-        let end = if next < self.header.blocks {
+        let end = if next < self.stat.blocks {
             let [end, _] = self.entry(self.sections.blocks, next)?;
             end
         } else {
-            self.header.data_len
+            self.stat.data_bytes
         };
-        (start < end && end <= self.header.data_len).then_some((start..end, sum))
+        (start < end && end <= self.stat.data_bytes).then_some((start..end, sum))
     }
 
     /// The place of the bounds of a block in the section of bounds.
@@ -239,7 +184,7 @@ impl IndexFile {
 
     /// The damage of a block whose filter would hide a row.
     pub(super) fn filter_lacks_key(&self, block: u64) -> Error {
-        let group = block.checked_div(self.header.group_blocks).unwrap_or(0);
+        let group = block.checked_div(self.stat.group_blocks).unwrap_or(0);
         let at = self.entry(self.sections.groups, group).map_or(0, |[offset, ..]: [u64; 4]| offset);
         let at = at.saturating_add(self.sections.filters.offset);
         self.damage(at, "the filters of a group lack a key of its blocks")

@@ -20,27 +20,38 @@ pub(super) const BLOCK_BYTES: u64 = 16;
 /// Bytes of the place of a block's bounds.
 pub(super) const PLACE_BYTES: u64 = 8;
 
-/// The fields of the header.
+/// Facts that an index gives about itself.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Header {
-    pub(super) rule: KeyRule,
-    /// Lines are put together to blocks of at most so many bytes.
-    pub(super) block_bytes: u64,
-    /// Blocks of a group; the last one may have fewer.
-    pub(super) group_blocks: u64,
-    pub(super) hashes: u32,
-    pub(super) rate: f64,
-    pub(super) data_len: u64,
-    /// The checksum of the checksums of all blocks.
-    pub(super) data_sum: u64,
-    pub(super) blocks: u64,
-    pub(super) rows: u64,
-    /// Number of different keys in each block, added up.
-    pub(super) keys: u64,
+#[non_exhaustive]
+pub struct Stat {
+    /// The bytes of a row that are its key.
+    pub rule: KeyRule,
     /// Whether no key is smaller than the one before.
-    pub(super) is_sorted: bool,
-    pub(super) filters_len: u64,
-    pub(super) bounds_len: u64,
+    pub is_sorted: bool,
+    /// Bytes of the data.
+    pub data_bytes: u64,
+    /// XXH3 of the checksums of all blocks.
+    pub data_checksum: u64,
+    /// Rows of the data.
+    pub rows: u64,
+    /// Number of different keys in each block, added up.
+    pub keys: u64,
+    /// Blocks of the data.
+    pub blocks: u64,
+    /// Largest block, except for a longer line.
+    pub block_bytes: u64,
+    /// Blocks whose filters are stored together.
+    pub group_blocks: u64,
+    /// Share of the blocks without a key that a lookup reads.
+    pub rate: f64,
+    /// Bits of a key in a filter.
+    pub hashes: u32,
+    /// Bytes of the filters.
+    pub filter_bytes: u64,
+    /// Bytes of the first and last keys.
+    pub bounds_bytes: u64,
+    /// Bytes of the index.
+    pub index_bytes: u64,
 }
 
 /// The places of all sections.
@@ -61,7 +72,7 @@ impl Sections {
     }
 }
 
-impl Header {
+impl Stat {
     /// Number of groups of blocks.
     pub(super) fn groups(&self) -> u64 {
         self.blocks.div_ceil(self.group_blocks.max(1))
@@ -76,11 +87,11 @@ impl Header {
             Some(section)
         };
         let places = if self.is_sorted { self.blocks } else { 0 };
-        let filters = section(Some(self.filters_len))?;
+        let filters = section(Some(self.filter_bytes))?;
         let groups = section(self.groups().checked_mul(GROUP_BYTES))?;
         let block_table = section(self.blocks.checked_mul(BLOCK_BYTES))?;
         let places = section(places.checked_mul(PLACE_BYTES))?;
-        let bounds = section(Some(self.bounds_len))?;
+        let bounds = section(Some(self.bounds_bytes))?;
         let end = bounds.offset.checked_add(bounds.len)?;
         let checksums = section(blocks(end).checked_add(1)?.checked_mul(8))?;
         Some(Sections { filters, groups, blocks: block_table, places, bounds, checksums })
@@ -101,8 +112,8 @@ impl Header {
             self.group_blocks,
             self.hashes.into(),
             self.rate.to_bits(),
-            self.data_len,
-            self.data_sum,
+            self.data_bytes,
+            self.data_checksum,
             self.blocks,
             self.rows,
             self.keys,
@@ -127,10 +138,10 @@ impl Header {
         }
         let mut next = || fields.number();
         let (prefix, block_bytes, group_blocks, hashes) = (next(), next(), next(), next());
-        let (rate, data_len, data_sum) = (f64::from_bits(next()), next(), next());
+        let (rate, data_bytes, data_checksum) = (f64::from_bits(next()), next(), next());
         let (block_count, rows, keys) = (next(), next(), next());
         let said: [u64; 14] = std::array::from_fn(|_| next());
-        let [_, filters_len, _, _, _, _, _, _, _, bounds_len, _, _, file_len, columns] = said;
+        let [_, filter_bytes, _, _, _, _, _, _, _, bounds_bytes, _, _, index_bytes, columns] = said;
         let columns = columns_of(fields.rest(), columns).ok_or(NO_SUCH_COLUMNS)?;
         let rule = match kind {
             1 => KeyRule::Row,
@@ -146,35 +157,36 @@ impl Header {
         if !is_rate(rate) {
             return Err(Damage::at(48, "there can be no such rate of false positives"));
         }
-        if block_count > data_len || (block_count == 0) != (data_len == 0) {
+        if block_count > data_bytes || (block_count == 0) != (data_bytes == 0) {
             return Err(Damage::at(72, "there can be no such number of blocks"));
         }
         let is_sorted = flags == 1;
-        let header = Self {
+        let stat = Self {
             rule,
             block_bytes,
             group_blocks,
             hashes,
             rate,
-            data_len,
-            data_sum,
+            data_bytes,
+            data_checksum,
             blocks: block_count,
             rows,
             keys,
             is_sorted,
-            filters_len,
-            bounds_len,
+            filter_bytes,
+            bounds_bytes,
+            index_bytes,
         };
-        let at = header.sections().ok_or(Damage::at(96, "the sections do not fit in a file"))?;
+        let at = stat.sections().ok_or(Damage::at(96, "the sections do not fit in a file"))?;
         let expected = at.all().into_iter().flat_map(|section| [section.offset, section.len]);
-        if !expected.eq(said.iter().take(12).copied()) || !filters_len.is_multiple_of(64) {
+        if !expected.eq(said.iter().take(12).copied()) || !filter_bytes.is_multiple_of(64) {
             return Err(Damage::at(96, "a section is not where it can be"));
         }
         let len = file.len() as u64;
-        if file_len != len || at.checksums.offset.checked_add(at.checksums.len) != Some(len) {
+        if index_bytes != len || at.checksums.offset.checked_add(at.checksums.len) != Some(len) {
             return Err(Damage::at(192, "the length of the file is not what its header says"));
         }
-        Ok((header, at))
+        Ok((stat, at))
     }
 }
 

@@ -3,7 +3,8 @@
 
 use super::data::Data;
 use super::digest::BOUND_BYTES;
-use super::file::{Group, IndexFile, Stat};
+use super::file::{Group, IndexFile};
+use super::header::Stat;
 use super::key::{KeyRule, Matcher};
 use super::rows::{self, rows, rows_with};
 use crate::bloom::Scheme;
@@ -123,7 +124,7 @@ impl BlockIndex {
     /// The same for a file to which rows were appended.
     pub(super) fn open_grown(data: &Path, index: &Path) -> Result<Self> {
         let opened = Self { index: IndexFile::open(index)?, data: Data::open(data)? };
-        let (len, indexed) = (opened.data.bytes().len() as u64, opened.index.header().data_len);
+        let (len, indexed) = (opened.data.bytes().len() as u64, opened.index.stat.data_bytes);
         if let Some(missing) = indexed.checked_sub(len).filter(|missing| *missing > 0) {
             return Err(opened.outdated(DataChange::Shorter(missing)));
         }
@@ -138,7 +139,7 @@ impl BlockIndex {
     }
 
     pub(super) fn appended_bytes(&self) -> u64 {
-        (self.data.bytes().len() as u64).saturating_sub(self.index.header().data_len)
+        (self.data.bytes().len() as u64).saturating_sub(self.index.stat.data_bytes)
     }
 
     pub(super) fn index(&self) -> &IndexFile {
@@ -157,15 +158,15 @@ impl BlockIndex {
     /// Compares some blocks with their checksums, among them the first and the last one. It leaves
     /// out lines longer than a block, because they may be very long.
     fn check_samples(&self) -> Result<()> {
-        let header = self.index.header();
-        let Some(last) = header.blocks.checked_sub(1) else { return Ok(()) };
+        let facts = &self.index.stat;
+        let Some(last) = facts.blocks.checked_sub(1) else { return Ok(()) };
         let steps = SAMPLES.saturating_sub(1).min(last).max(1);
         let mut before = None;
         for step in 0..=steps {
             let wide = u128::from(last).saturating_mul(step.into());
             let index = u64::try_from(wide.checked_div(steps.into()).unwrap_or(0)).unwrap_or(last);
             let (range, _) = self.index.block(index)?;
-            let short = range.end.saturating_sub(range.start) <= header.block_bytes;
+            let short = range.end.saturating_sub(range.start) <= facts.block_bytes;
             if short && before.replace(index) != Some(index) {
                 self.block(index)?;
             }
@@ -211,12 +212,12 @@ impl BlockIndex {
 
     /// Compares all blocks with their checksums, and their keys with the filters and bounds.
     fn check_keys(&self, progress: &Progress) -> Result<()> {
-        let header = self.index.header();
-        progress.enter(Phase::Walk, header.blocks);
+        let facts = &self.index.stat;
+        progress.enter(Phase::Walk, facts.blocks);
         let mut before = Cow::default();
-        for number in 0..header.groups() {
+        for number in 0..facts.groups() {
             let group = self.index.group(number)?;
-            let first = number.saturating_mul(header.group_blocks);
+            let first = number.saturating_mul(facts.group_blocks);
             for (inside, block) in (0..group.shape.blocks).zip(first..) {
                 Error::if_cancelled(progress)?;
                 progress.advance(1);
@@ -236,11 +237,11 @@ impl BlockIndex {
         block: u64,
         mut before: Cow<'i, [u8]>,
     ) -> Result<Cow<'i, [u8]>> {
-        let header = self.index.header();
-        let bounds = header.is_sorted.then(|| self.index.bounds_of(block)).transpose()?;
+        let facts = &self.index.stat;
+        let bounds = facts.is_sorted.then(|| self.index.bounds_of(block)).transpose()?;
         let among = group.shape.range(inside, inside.saturating_add(1));
         for (row, _) in rows(self.block(block)?) {
-            let key = header.rule.key_of(row);
+            let key = facts.rule.key_of(row);
             let hash = Scheme::default().hash(&*key);
             if members(group.shape.candidates(group.filters, hash, &among)).next().is_none() {
                 return Err(self.index.filter_lacks_key(block));
@@ -257,7 +258,7 @@ impl BlockIndex {
 
     /// Compares all blocks with their checksums.
     fn check_blocks(&self, progress: &Progress) -> Result<()> {
-        let blocks = self.index.header().blocks;
+        let blocks = self.index.stat.blocks;
         progress.enter(Phase::Walk, blocks);
         (0..blocks).try_for_each(|index| {
             Error::if_cancelled(progress)?;
@@ -292,9 +293,9 @@ impl BlockIndex {
         mut visit: impl FnMut(&'i [u8]) -> Result<()>,
     ) -> Result<LookupReport> {
         self.data.check_length()?;
-        let header = self.index.header();
-        let key = header.rule.parse(key)?;
-        let wanted = Wanted::new(&header.rule, &key);
+        let facts = &self.index.stat;
+        let key = facts.rule.parse(key)?;
+        let wanted = Wanted::new(&facts.rule, &key);
         let asked = self.around(&key)?;
         let mut report = self.report_of(&asked);
         self.for_each_candidate(&key, asked, |index| {
@@ -313,7 +314,7 @@ impl BlockIndex {
 
     /// The report of a lookup that has asked these blocks and read none yet.
     pub(super) fn report_of(&self, asked: &Range<u64>) -> LookupReport {
-        let blocks = self.index.header().blocks;
+        let blocks = self.index.stat.blocks;
         let out_of_order = blocks.saturating_sub(asked.end.saturating_sub(asked.start));
         LookupReport { blocks, skipped: blocks, out_of_order, ..LookupReport::default() }
     }
@@ -325,9 +326,9 @@ impl BlockIndex {
         wanted: &Wanted<'_>,
         mut found: impl FnMut(&'i [u8]) -> Result<()>,
     ) -> Result<()> {
-        let header = self.index.header();
-        if header.is_sorted {
-            let order = |row: &[u8]| (*header.rule.key_of(row)).cmp(wanted.key);
+        let facts = &self.index.stat;
+        if facts.is_sorted {
+            let order = |row: &[u8]| (*facts.rule.key_of(row)).cmp(wanted.key);
             let from = rows::partition(block, order);
             let ahead = rows(block.get(from..).unwrap_or_default());
             let mut same = ahead.take_while(|(row, _)| wanted.matcher.matches(row));
@@ -347,7 +348,7 @@ impl BlockIndex {
         mut visit: impl FnMut(u64) -> Result<()>,
     ) -> Result<()> {
         let hash = Scheme::default().hash(key);
-        let size = self.index.header().group_blocks.max(1);
+        let size = self.index.stat.group_blocks.max(1);
         let groups = asked.start.checked_div(size).unwrap_or(0)..asked.end.div_ceil(size);
         for number in groups {
             let group = self.index.group(number)?;
@@ -364,16 +365,16 @@ impl BlockIndex {
     /// The blocks that may have a key, by their first and last keys; all blocks if the file is not
     /// sorted.
     pub(super) fn around(&self, key: &[u8]) -> Result<Range<u64>> {
-        let header = self.index.header();
-        if !header.is_sorted {
-            return Ok(0..header.blocks);
+        let facts = &self.index.stat;
+        if !facts.is_sorted {
+            return Ok(0..facts.blocks);
         }
         // A last key that was cut stands for all keys that begin with it.
         let cut = key.get(..BOUND_BYTES).unwrap_or(key);
-        let start = partition(0..header.blocks, |index| {
+        let start = partition(0..facts.blocks, |index| {
             self.index.bounds_of(index).map(|[_, last]| last < cut)
         })?;
-        let end = partition(start..header.blocks, |index| {
+        let end = partition(start..facts.blocks, |index| {
             self.index.bounds_of(index).map(|[first, _]| first <= key)
         })?;
         Ok(start..end)

@@ -61,7 +61,8 @@ mod together;
 mod writer;
 
 pub use build::Builder;
-pub use file::{IndexFile, Stat};
+pub use file::IndexFile;
+pub use header::Stat;
 pub(super) use key::fields;
 pub use key::{Columns, KeyRule};
 pub use lookup::{BlockIndex, Found, LookupReport};

@@ -296,7 +296,7 @@ fn answer_or_error(case: &Case, rule: &KeyRule) {
         return;
     }
     // Then no lookup misses a row.
-    let rule = &index.index().header().rule;
+    let rule = &index.index().stat.rule;
     for (row, line) in rows(&data) {
         let found = index.get(&rule.key_of(row)).unwrap();
         assert!(found.lines.contains(&line), "{rule:?}");

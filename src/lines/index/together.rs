@@ -88,7 +88,7 @@ impl BlockIndex {
     /// malformed: the lookup of that key alone says how.
     fn lines_of<'i>(&'i self, keys: &[impl AsRef<[u8]>]) -> Result<Option<Together<'i>>> {
         self.data().check_length()?;
-        let rule = &self.index().header().rule;
+        let rule = &self.index().stat.rule;
         let parsed: Result<Vec<Cow<'_, [u8]>>> =
             keys.iter().map(|key| rule.parse(key.as_ref())).collect();
         let Ok(parsed) = parsed else { return Ok(None) };
@@ -134,11 +134,11 @@ impl BlockIndex {
         found: &mut Together<'i>,
     ) -> Result<bool> {
         let Some((index, _)) = asked.first() else { return Ok(true) };
-        let (header, block) = (self.index().header(), self.block(*index)?);
+        let (facts, block) = (&self.index().stat, self.block(*index)?);
         let before = found.lines.len();
-        if header.is_sorted || asked.len() < MANY {
+        if facts.is_sorted || asked.len() < MANY {
             for (_, number) in asked {
-                let wanted = Wanted::new(&header.rule, names[*number]);
+                let wanted = Wanted::new(&facts.rule, names[*number]);
                 self.for_each_in_block(block, &wanted, |line| {
                     if found.lines.len() <= HELD {
                         found.lines.push((*number, line));
@@ -147,7 +147,7 @@ impl BlockIndex {
                 })?;
             }
         } else {
-            let number_of = |row| known.get(&*header.rule.key_of(row)).copied();
+            let number_of = |row| known.get(&*facts.rule.key_of(row)).copied();
             let numbered = rows(block).filter_map(|(row, line)| Some((number_of(row)?, line)));
             found.lines.extend(numbered.take(HELD + 1));
         }

@@ -2,7 +2,7 @@
 
 use super::digest::{Digest, Order, Recipe};
 use super::file::IndexFile;
-use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES};
+use super::header::{BLOCK_BYTES, GROUP_BYTES, PLACE_BYTES, Stat};
 use crate::error::{Error, Result};
 use crate::io::page::HEADER_BYTES;
 use crate::io::write::{Deferred, Summed, append_checksums, temporary_folder};
@@ -79,9 +79,9 @@ impl<'f> Writer<'f> {
     ) -> Result<()> {
         let failed = || Error::io("write", name);
         let damaged = || old.damage(0, "a table is shorter than the header says");
-        let header = old.header();
-        let whole = groups >= header.groups();
-        let blocks = if whole { header.blocks } else { groups * header.group_blocks };
+        let facts = &old.stat;
+        let whole = groups >= facts.groups();
+        let blocks = if whole { facts.blocks } else { groups * facts.group_blocks };
         let front = |bytes: &'o [u8], len: u64| {
             let len = usize::try_from(len).ok();
             len.and_then(|len| bytes.get(..len)).ok_or_else(damaged)
@@ -103,9 +103,9 @@ impl<'f> Writer<'f> {
         self.blocks.write_all(table).map_err(failed())?;
         self.block_count = blocks;
         match &mut self.order {
-            Some(order) if header.is_sorted => {
+            Some(order) if facts.is_sorted => {
                 let end = if whole {
-                    header.bounds_len
+                    facts.bounds_bytes
                 } else {
                     old.place(blocks).ok_or_else(damaged)?
                 };
@@ -155,24 +155,26 @@ impl<'f> Writer<'f> {
             bounds_len = order.bounds.append_to(&mut self.out)?;
         }
         self.out.flush()?;
-        let header = Header {
+        let mut stat = Stat {
             rule: recipe.rule.clone(),
             block_bytes: recipe.block_bytes,
             group_blocks: recipe.group_blocks() as u64,
             hashes: recipe.hashes,
             rate: recipe.rate,
-            data_len,
-            data_sum: self.sum.digest(),
+            data_bytes: data_len,
+            data_checksum: self.sum.digest(),
             blocks: self.block_count,
             rows: self.rows,
             keys: self.keys,
             is_sorted,
-            filters_len: self.filters_len,
-            bounds_len,
+            filter_bytes: self.filters_len,
+            bounds_bytes: bounds_len,
+            index_bytes: 0,
         };
-        let sections = header.sections().ok_or(io::ErrorKind::FileTooLarge)?;
+        let sections = stat.sections().ok_or(io::ErrorKind::FileTooLarge)?;
         append_checksums(self.file, sections.checksums.offset, &self.out.take_sums())?;
-        let page = header.to_bytes().ok_or(io::ErrorKind::FileTooLarge)?;
+        stat.index_bytes = sections.checksums.end();
+        let page = stat.to_bytes().ok_or(io::ErrorKind::FileTooLarge)?;
         self.file.write_all_at(&page, 0)
     }
 }
