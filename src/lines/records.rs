@@ -81,6 +81,7 @@ impl RecordReader {
 
     /// The number of the next record. Its line, which may be long, is not read yet.
     fn next_number(&mut self) -> Result<Option<u64>> {
+        self.line.clear();
         self.line.shrink_to(OUT_BYTES); // if there was a long line
         if self.left == 0 {
             return Ok(None);

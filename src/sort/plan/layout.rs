@@ -198,15 +198,21 @@ impl Buffers {
 
 /// Number of partitions, a power of two, for a thread that has `pool_share` bytes of the pool.
 fn partitions(facts: &Facts, pool_share: u64, spill: bool) -> usize {
-    let wide = facts.window.bits() > 32 + MAX_PARTITIONS.ilog2();
-    let guess_entry_bytes = if wide { 8 } else { 4 };
+    // With so many partitions, an entry has 4 bytes, and with fewer ones 8.
+    let narrow = 1_u64 << facts.window.bits().saturating_sub(32).min(63);
     let range = facts.window.last - facts.window.base;
     let wanted = facts.values.map_or(MAX_DENSE_PARTITIONS, |values| {
-        let by_size = values.saturating_mul(guess_entry_bytes) / PARTITION_BYTES;
         let sparse = range / DENSE_RANGE > values;
-        by_size.min(if sparse { MAX_PARTITIONS as u64 } else { MAX_DENSE_PARTITIONS })
+        let most = if sparse { MAX_PARTITIONS as u64 } else { MAX_DENSE_PARTITIONS };
+        let by_size =
+            |entry_bytes| (values.saturating_mul(entry_bytes) / PARTITION_BYTES).min(most);
+        if narrow <= by_size(4).max(MAX_DENSE_PARTITIONS) {
+            by_size(4).max(narrow)
+        } else {
+            by_size(8)
+        }
     });
-    let wanted = 1 << wanted.max(1).ilog2();
+    let wanted = wanted.max(1).next_power_of_two();
     let mut most = wanted.min(pool_share / 4 / MIN_CHUNK_BYTES);
     if spill {
         most = most.min(pool_share / SPILLED_BYTES);
