@@ -72,7 +72,7 @@ pub enum Error {
         /// The value.
         excerpt: String,
     },
-    /// A row of a table of bitmaps stands for what no set has.
+    /// A row of a table of bitmaps has a value that no set can hold.
     #[error("{input}: row {row}: {what}")]
     BitmapRow {
         /// Name as the user gave it.
@@ -174,7 +174,7 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// A regular file got shorter, or other, while it was read.
+    /// A regular file became shorter, or its content changed, while it was read.
     #[error("{input} changed while it was read: expected {expected} {unit}, found {found}")]
     InputChanged {
         /// Name as the user gave it.
@@ -353,7 +353,7 @@ impl fmt::Display for DataChange {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderFault {
-    /// It has no manifest: whoever writes it has not come to the end.
+    /// It has no manifest: the program that writes it has not finished.
     #[error("no _manifest.json: the folder is no set, or an incomplete one")]
     NoManifest,
     /// The manifest contradicts its format.

@@ -16,7 +16,7 @@ pub enum Phase {
     Load,
     /// Finishing partitions, formatting and writing.
     Emit,
-    /// Reading sets from their smallest value to their largest.
+    /// Reading sets, an index or a filter.
     Walk,
 }
 
@@ -67,8 +67,8 @@ impl Progress {
     }
 
     /// The phase, the units done in it, and all of its units (0 if unknown):
-    /// bytes of input while loading, values while emitting, 2^16 possible
-    /// values each while walking.
+    /// bytes of input while loading, values while emitting. The units of walking differ: only
+    /// their share of all has a meaning.
     #[must_use]
     pub fn snapshot(&self) -> (Phase, u64, u64) {
         let phase = match self.phase.load(Ordering::Relaxed) {

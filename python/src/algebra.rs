@@ -55,7 +55,7 @@ pub(crate) fn at_least<'py>(
     sets: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if least == 0 {
-        return Err(invalid("at least 0 sets have every value: least is 1 or more"));
+        return Err(invalid("least is 1 or more: at least 0 sets have every value"));
     }
     let sets = operands(sets)?;
     let found =

@@ -204,9 +204,9 @@ macro_rules! with {
 
 /// A Bloom filter: "no" is certain, "yes" is wrong at a known rate.
 ///
-/// Keys are str (their UTF-8), bytes and int (the 8 bytes of a number, so that the int 5 is the key
-/// of 5 in an array of any width; of a negative int of Python those of its two's complement, as of
-/// a long of Java; arrays have no negative keys). The size
+/// A key is a str (its UTF-8 bytes), bytes, or an int (its 8 bytes). So 5 is the same key in a list
+/// and in an array of any width. A negative int has the bytes of a long of Java. Arrays must not have
+/// negative numbers. The size
 /// of a filter follows from a number of keys and a rate of false positives, or from a number of bits
 /// for each key, or from bits and hashes. Designs are "standard", "blocked" (one cache line a key)
 /// and "counting" (keys can be removed).

@@ -232,7 +232,7 @@ impl AbstractBitSet {
         None
     }
 
-    /// The same for pandas, whose columns give way to what comes before them.
+    /// The same for pandas, which leaves an operator to the operand with the higher priority.
     #[classattr]
     const fn __pandas_priority__() -> u32 {
         10_000

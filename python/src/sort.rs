@@ -282,10 +282,10 @@ pub(crate) fn kind_of(numbers: &Numbers) -> Kind {
 /// Sorts natural numbers, within a memory limit.
 ///
 /// `source` is a file, a list of files, or an array of numpy or Arrow, a set, a range, an
-/// iterable of integers. With an output file, a `Report` tells about the run; without one, a
-/// new array comes back: of numpy or Arrow for such a source, with its type; for pandas a Series
-/// of the type that numpy has; else a list, or for files an `Array`. With `count` for such a
-/// source, two come back: each value once, and how often it occurs. An array takes no memory but the new one and a quarter of it, unless
+/// iterable of integers. With an output file, a `Report` tells about the run. Without one, the result
+/// has the kind of the source: an array of numpy or Arrow with its type, a Series of pandas, or else a
+/// list; for files an `Array`. With `count` for an array, two come back: each value once, and how often
+/// it occurs. To sort an array takes memory for the result and up to a quarter of that beside it, unless
 /// `mem` or an option for files sends it through the sort of files.
 ///
 /// The name of the output says its format unless `format` does: `.bits` and `.roaring` are

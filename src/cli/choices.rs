@@ -72,7 +72,7 @@ pub(super) fn parts(text: &str) -> Result<NonZero<usize>, &'static str> {
 
 /// What makes a pair of sets a better one.
 pub(super) fn overlap_by() -> impl TypedValueParser<Value = OverlapBy> {
-    const LIFT: &str = "Values in both, against what independent sets would have whose values come from the union of all; printed as a fifth column";
+    const LIFT: &str = "Values in both, divided by what two independent sets of these sizes would share, with values from the union of all sets; printed as a fifth column";
     named([
         (OverlapBy::Intersection, name("intersection", "Number of values in both")),
         (OverlapBy::Jaccard, name("jaccard", "Values in both, as a share of those in either")),

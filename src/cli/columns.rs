@@ -19,7 +19,7 @@ pub(super) struct ColumnArgs {
     #[arg(long, value_name = "BYTE", default_value = ",", requires = "column")]
     delimiter: Byte,
 
-    /// Take a " like any other byte; without this a field that begins with one goes to the next ", over line ends too
+    /// Treat " as an ordinary byte. Without this option, a field that begins with " ends at the next ", even on a later line
     #[arg(long, requires = "column")]
     no_quoting: bool,
 
@@ -120,7 +120,7 @@ pub(super) struct KeyColumnArgs {
     #[arg(long, value_name = "BYTE", default_value = ",")]
     delimiter: Byte,
 
-    /// Take a " like any other byte; without this a field that begins with one goes to the next ", over line ends too
+    /// Treat " as an ordinary byte. Without this option, a field that begins with " ends at the next ", even on a later line
     #[arg(long)]
     no_quoting: bool,
 

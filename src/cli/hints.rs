@@ -130,7 +130,7 @@ fn line_hint(
         _ if is_set_file(Path::new(input)) => A_SET,
         _ if is_filter_file(Path::new(input)) => A_FILTER,
         Malformed::ManyValues if program == "bitset" => {
-            "sets may have ranges with --ranges, and blocks with --as cidr; what is looked up is one value a line"
+            "--ranges and --as cidr are for lines of sets; a line that is looked up must have one value"
         }
         Malformed::ManyValues => {
             "with -u, --as cidr writes blocks and --ranges ranges; bitset joins lists of them"

@@ -1,3 +1,5 @@
+//! The settings and inputs that all passes of a run share.
+
 use super::finish::emit::{Output, Style};
 use crate::io::read::{Opened, ScanOptions};
 use std::path::PathBuf;

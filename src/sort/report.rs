@@ -52,7 +52,7 @@ pub struct Report {
     pub threads: usize,
     /// Time for sampling the inputs and planning.
     pub survey_time: Duration,
-    /// Time for reading, parsing and partitioning.
+    /// Time for reading, parsing and partitioning, in all passes.
     pub load_time: Duration,
     /// Time for finishing, formatting and writing.
     pub emit_time: Duration,

@@ -77,8 +77,8 @@ def build(
     """Builds a set of ids: a folder of up to `parts` files, which appears whole or not at all.
 
     `source` is a DataFrame, or paths of files that `bitsort.open` reads, with its options. Tasks
-    read plain text in splits, and Parquet files by row groups, also those that a DataFrame is no
-    more than a scan of; other files each by one task. A folder at `out` is replaced if it is a set.
+    read plain text in splits, and Parquet files by row groups. The same holds for a DataFrame that
+    only scans Parquet files. Every other file is read by one task. A folder at `out` is replaced if it is a set.
     """
     return job.build(job.source_of(source, column, spark, options), out, parts)
 

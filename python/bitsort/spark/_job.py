@@ -36,7 +36,7 @@ _INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 
 @dataclass(frozen=True)
 class Result:
-    """What a job wrote."""
+    """The numbers of a job that wrote a set."""
 
     #: Number of values.
     cardinality: int
@@ -54,7 +54,7 @@ Others = tuple[int, int]
 
 @dataclass(frozen=True)
 class Grouped:
-    """What `group` wrote."""
+    """The numbers of what `group` wrote."""
 
     #: Number of sets, one a key.
     sets: int
@@ -117,7 +117,7 @@ def filter_keys(frame: DataFrame, column: str) -> Column:
 
 
 def _each(spark: SparkSession, count: int, tasks: int, mapper: kernel.Mapper) -> DataFrame:
-    """What tasks make of the numbers from 0 to before `count`."""
+    """The results of tasks for the numbers from 0 to before `count`."""
     return spark.range(0, count, 1, max(tasks, 1)).mapInArrow(mapper, kernel.PIECES)
 
 
@@ -133,7 +133,7 @@ def _sampled(spark: SparkSession, count: int, mapper: kernel.Mapper) -> list[int
 
 
 def _mapped_groups(spark: SparkSession, scan: Scan, mapper: kernel.Mapper) -> DataFrame:
-    """What tasks make of the rows of a scan, which they read themselves."""
+    """The results of tasks for the rows of a scan, which they read themselves."""
     splits = scan.splits(parallelism(spark), _LEAST_ROWS)
     task = kernel.map_groups(splits, scan.columns, mapper)
     return _each(spark, len(splits), len(splits), task)
@@ -326,7 +326,7 @@ def reduced(source: Ids, cut: kernel.Cut, reducer: kernel.Reducer, schema: str) 
 def _joined_by_bucket(
     pieces: DataFrame, buckets: int, reducer: kernel.Reducer, schema: str
 ) -> DataFrame:
-    """What a task makes of each bucket of pieces: each bucket has a task of its own."""
+    """The result of a task for each bucket of pieces: each bucket has a task of its own."""
     # By hashes of their numbers, some tasks would get several, and others none.
     dealt = pieces.repartitionById(buckets, "bucket")
     return dealt.groupBy("bucket").applyInArrow(reducer, schema)
@@ -351,7 +351,7 @@ def count(source: Ids, parts: int | None) -> int:
 
 
 def told(frame: DataFrame) -> tuple[list[str], Others]:
-    """What tasks tell of windows, in their order, and the numbers of other rows."""
+    """The facts that tasks tell of windows, in their order, and the numbers of other rows."""
     rows = sorted((row.bucket, row.told) for row in frame.collect())
     counts = [json.loads(text) for bucket, text in rows if bucket == kernel.NULLS]
     others = sum(count["nulls"] for count in counts), sum(count["rejected"] for count in counts)
@@ -412,7 +412,7 @@ def write_values(source: Ids, out: str, form: str, suffix: str, parts: int | Non
 def _written(
     source: Ids, folder: str, form: str, suffix: str, parts: int
 ) -> tuple[list[str], Others]:
-    """What is told of the files of values, and the numbers of other rows."""
+    """The facts that are told of the files of values, and the numbers of other rows."""
     starts = starts_of(source, parts)
     if starts is not None:
         reducer = kernel.reduce_values(folder, form, suffix)

@@ -509,7 +509,7 @@ Window = tuple[int, int]
 
 
 def join_windows(folder: str, paths: list[str], operation: str, windows: list[Window]) -> Mapper:
-    """What an operation makes of sets in a window becomes a part of a folder."""
+    """Joins sets by an operation, window by window; each result becomes a part of a folder."""
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         sets = [bs.open(path) for path in paths]

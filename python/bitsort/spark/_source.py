@@ -39,9 +39,10 @@ class BitsDataSource(DataSource):
 
     Reading takes a `.bits` file or a folder; options are `column`, the name of the column, `id` by
     default, `partitions`, and `filters`: with "true", comparisons of the id with numbers are
-    answered by the set. Spark must allow that (`spark.sql.python.filterPushdown.enabled`), and
-    Spark 4.3 hands the filters of one use of a DataFrame on to its other uses, in later queries and
-    in the same one, which then lack rows: load the set anew for each use, and make no view of it.
+    answered by the set. Spark must allow that (`spark.sql.python.filterPushdown.enabled`). Warning:
+    Spark 4.3 keeps the filters of one use of a DataFrame and applies them to its other uses, in later
+    queries and in the same one. These then lack rows. So load the set again for each use, and make no
+    view of it.
 
     Writing makes a folder: tasks write a set each, and the driver joins them into `parts` parts;
     `build` of this package has no such last step. The mode "append" adds to a set that is there.

@@ -60,8 +60,8 @@ pub(super) enum BloomCommand {
     Add(ChangeArgs),
     /// Remove keys, each once, from a file of a counting filter
     ///
-    /// Remove only keys that were added. A key that was never added may seem to be in the filter: to
-    /// remove it takes counters of other keys away, which are then said not to be there. A full counter
+    /// Remove only keys that were added. A key that was never added may seem to be in the filter. If you
+    /// remove it, counters of other keys fall, and the filter may then answer false for these. A full counter
     /// stays full. If all counters of a key are full, the key stays in the filter.
     Remove(ChangeArgs),
     /// Say whether keys may be in a filter; false is certain
@@ -245,8 +245,8 @@ pub(super) struct LineArgs {
 pub(super) struct KeyArgs {
     #[command(flatten)]
     pub(super) lines: LineArgs,
-    /// Bytes of a key to hash, as the program that shares the filter does; a filter file does
-    /// not say it, so give every command the same FUNNEL
+    /// How a key becomes the bytes that are hashed: as in the program that shares the filter. A
+    /// filter file does not say it, so give every command the same FUNNEL
     #[arg(long, value_name = "FUNNEL", default_value = "bytes")]
     #[arg(value_parser = choices::funnel())]
     pub(super) funnel: Funnel,

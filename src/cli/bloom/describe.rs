@@ -199,7 +199,9 @@ pub(super) fn verify(
     };
     check_rate(promised)?;
     if files.is_empty() && !keys.is_default() {
-        return Err(Error::usage("what keys are is said of those in --file: there is none"));
+        return Err(Error::usage(
+            "--funnel, --crlf, --skip-empty and -z tell how to read keys, those in --file: give a --file",
+        ));
     }
     if probing.probes == Some(0) {
         return Err(Error::usage("at least 1 key has to be asked for: --probes"));
@@ -267,7 +269,9 @@ impl Verified {
             (true, false) => "kept".into(),
             (true, true) => {
                 let allowed = percent(self.allowed);
-                format!("kept: up to {allowed} is the luck of its keys; the interval begins below")
+                format!(
+                    "kept: up to {allowed} is the luck of its keys, and the interval begins below that"
+                )
             }
         };
         format!(

@@ -32,10 +32,10 @@ impl Access {
         Ok(Some(Self { mode, owner, group, lists }))
     }
 
-    /// Gives it to a file or folder. The owner stays another one if this user may not give files away;
-    /// that file never runs with the rights of its owner then. If the group stays another one, too,
-    /// all but the owner get what both the old group and all others have; nothing, if there were lists,
-    /// which may shut users out.
+    /// Gives it to a file or folder. Only root may give files away: if the owner cannot be set, the
+    /// bits by which a program runs with its owner's rights are dropped. If the group cannot be set
+    /// either, all but the owner get the rights that both the old group and all others had; none if there
+    /// were lists, which may shut users out.
     pub(crate) fn give_to(&self, new: &File) -> io::Result<()> {
         // A folder may have given lists to a new file.
         LISTS.into_iter().try_for_each(|name| remove_list(new, name))?;
@@ -52,7 +52,7 @@ impl Access {
         self.lists.iter().try_for_each(|(name, list)| set_list(new, name, list))
     }
 
-    /// Lets nobody use a folder who could not use the one that it will replace. Its owner may write
+    /// Gives a new folder the permissions of the one that it will replace, and lets its owner write
     /// there.
     pub(crate) fn guard(&self, folder: &Path) -> io::Result<()> {
         fs::set_permissions(folder, Permissions::from_mode(self.mode & 0o777 | 0o700))

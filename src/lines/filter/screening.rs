@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A screen is made if there is a line for so many bytes of the set. That is an eighth as many lines
 /// as an array of these bytes has values.
 const SET_BYTES_A_LINE: usize = 16;
-/// Of so many values one is found, or more: then a screen saves time that knows it without the set.
+/// If at least one of so many values is found, the screen also marks values that are surely in the
+/// set, which need not be asked for them.
 const MANY: u64 = 16;
 /// Bytes of a line, to guess how many there are.
 const LINE_BYTES: u64 = 16;

@@ -28,10 +28,10 @@
 //! The index stores the length and the checksums of its data. [`BlockIndex::open`] compares the
 //! length and eight blocks, spread over the file. If the file was written to after its index, it
 //! compares all blocks. A lookup compares each block that it reads. So a change stays unnoticed
-//! only if it keeps the length, lies in none of these blocks, and the file has a time of writing before
-//! that of its index, as a copy that keeps its time may have (`cp -p`, `rsync -t`): a lookup
-//! does not find rows that it added, and [`BlockIndex::verify`], which reads everything, reports
-//! it. If the index has more than 1 MiB, only its header is checked before that.
+//! only if three things are true: the file keeps its length, the changed bytes lie in none of these
+//! blocks, and the file is older than its index, as after `cp -p` or `rsync -t`. A lookup then misses
+//! new rows. [`BlockIndex::verify`], which reads everything, finds the change. If the index has more
+//! than 1 MiB, only its header is checked before that.
 //! [`Builder::extend`] adds rows that were appended.
 //!
 //! # Cost
