@@ -75,21 +75,29 @@ pub struct Options {
 /// If `rate` is not between 0 and 1, if Guava cannot make such a filter, or if there is too little
 /// memory.
 pub fn filter(keys: u64, rate: f64, options: Options) -> Result<BloomFilter, BuildError> {
+    let scheme = if options.mitz_32 { Scheme::GuavaMitz32 } else { Scheme::GuavaMitz64 };
+    optimal(keys.max(1), rate, options.hash_rule, scheme)
+}
+
+/// A filter of whole words with the size and the hashes that Guava and Spark choose.
+pub(super) fn optimal(
+    keys: u64,
+    rate: f64,
+    rule: HashRule,
+    scheme: Scheme,
+) -> Result<BloomFilter, BuildError> {
     check_rate(rate)?;
-    let keys = keys.max(1);
     let bits = optimal_bits(keys, rate);
     let words = bits.div_ceil(64);
-    let hashes = optimal_hashes(keys, bits, rate, options.hash_rule);
     if words == 0 {
         return Err(BuildError::NoBits);
     }
     if words > MAX_WORDS {
         return Err(BuildError::TooLarge);
     }
-    let scheme = if options.mitz_32 { Scheme::GuavaMitz32 } else { Scheme::GuavaMitz64 };
     let mut filter = BloomFilter::builder()
         .bits(words.saturating_mul(64))
-        .hashes(hashes)
+        .hashes(optimal_hashes(keys, bits, rate, rule))
         .scheme(scheme)
         .build()?;
     filter.goal = Some(Goal { keys, rate });
@@ -102,12 +110,12 @@ const HEADER_BYTES: usize = 6;
 
 /// −n ln p / (ln 2)², rounded down.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-pub(super) fn optimal_bits(keys: u64, rate: f64) -> u64 {
+fn optimal_bits(keys: u64, rate: f64) -> u64 {
     (-real(keys) * rate.ln() / (LN_2 * LN_2)) as u64
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-pub(super) fn optimal_hashes(keys: u64, bits: u64, rate: f64, rule: HashRule) -> u32 {
+fn optimal_hashes(keys: u64, bits: u64, rate: f64, rule: HashRule) -> u32 {
     let ideal = match rule {
         HashRule::FromRate => -rate.ln() / LN_2,
         HashRule::FromBits => real(bits) / real(keys) * LN_2,

@@ -33,10 +33,8 @@
 use super::build_error::{BuildError, check_rate};
 use super::design::{Layout, Spec, Standard};
 use super::file::save_with;
-use super::filter::{BloomFilter, Filter, Goal};
-use super::guava::{
-    HashRule, MAX_WORDS, Parts, load_as, optimal_bits, optimal_hashes, write_words,
-};
+use super::filter::{BloomFilter, Filter};
+use super::guava::{HashRule, Parts, load_as, optimal, write_words};
 use super::header::hashes_of;
 use super::memory::Storage;
 use super::scheme::Scheme;
@@ -65,21 +63,7 @@ pub fn filter(keys: u64, rate: f64, seed: i32) -> Result<BloomFilter, BuildError
     if keys == 0 {
         return Err(BuildError::NoKeys);
     }
-    let bits = optimal_bits(keys, rate);
-    let words = bits.div_ceil(64);
-    if words == 0 {
-        return Err(BuildError::NoBits);
-    }
-    if words > MAX_WORDS {
-        return Err(BuildError::TooLarge);
-    }
-    let mut filter = BloomFilter::builder()
-        .bits(words.saturating_mul(64))
-        .hashes(optimal_hashes(keys, bits, rate, HashRule::FromBits))
-        .scheme(Scheme::SparkV2 { seed })
-        .build()?;
-    filter.goal = Some(Goal { keys, rate });
-    Ok(filter)
+    optimal(keys, rate, HashRule::FromBits, Scheme::SparkV2 { seed })
 }
 
 /// Reads a file that `BloomFilter.writeTo` wrote, of either version. The number of its keys is

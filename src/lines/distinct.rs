@@ -66,7 +66,7 @@ impl Distinct<'_> {
     fn each_part(
         &self,
         set: &mut LineSet,
-        options: &PartOptions<'_>,
+        options: &PartOptions,
         parts: Parts,
         depth: u64,
     ) -> Result<Vec<Records>> {
@@ -81,7 +81,7 @@ impl Distinct<'_> {
     fn part(
         &self,
         set: &mut LineSet,
-        options: &PartOptions<'_>,
+        options: &PartOptions,
         records: Records,
         depth: u64,
     ) -> Result<Records> {

@@ -12,7 +12,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, BufReader, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes of a record beside its line.
@@ -102,9 +102,9 @@ impl RecordReader {
 }
 
 /// How lines are cut into parts.
-#[derive(Clone, Copy)]
-pub(super) struct PartOptions<'a> {
-    pub(super) folder: &'a Path,
+#[derive(Debug)]
+pub(super) struct PartOptions {
+    pub(super) folder: PathBuf,
     pub(super) parts: usize,
     pub(super) buffer_bytes: usize,
 }
@@ -122,16 +122,17 @@ const MAX_PARTS: u64 = 128;
 const MAX_BUFFER_BYTES: u64 = 1 << 18;
 const MIN_BUFFER_BYTES: u64 = 1 << 12;
 
-impl<'a> PartOptions<'a> {
+impl PartOptions {
     /// As many parts as get a buffer in so much memory.
-    pub(super) fn within(memory_bytes: u64, folder: &'a Path) -> Self {
+    pub(super) fn within(memory_bytes: u64, folder: &Path) -> Self {
         let parts = (memory_bytes / (1 << 16)).clamp(4, MAX_PARTS);
         let buffer_bytes = (memory_bytes / parts).clamp(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES);
-        Self { folder, parts: in_usize(parts), buffer_bytes: in_usize(buffer_bytes) }
+        let (parts, buffer_bytes) = (in_usize(parts), in_usize(buffer_bytes));
+        Self { folder: folder.into(), parts, buffer_bytes }
     }
 
     pub(super) fn records(&self) -> Records {
-        Records { out: Deferred::buffered(self.buffer_bytes, self.folder), count: 0 }
+        Records { out: Deferred::buffered(self.buffer_bytes, &self.folder), count: 0 }
     }
 
     pub(super) fn parts(&self, depth: u64) -> Parts {
@@ -230,7 +231,7 @@ mod tests {
             buffer_bytes in 1..64_usize, parts in 1..9_usize,
         ) {
             let folder = std::env::temp_dir();
-            let options = PartOptions { folder: &folder, parts, buffer_bytes };
+            let options = PartOptions { folder, parts, buffer_bytes };
             let mut parts = options.parts(0);
             for (number, line) in (0..).zip(&lines) {
                 parts.push(number, line, line).unwrap();

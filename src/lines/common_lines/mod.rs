@@ -52,9 +52,9 @@ pub(crate) struct CommonLines<'a> {
 }
 
 /// Lines of the larger file that may be shared.
-struct Survivors<'a> {
+struct Survivors {
     set: LineSet,
-    options: PartOptions<'a>,
+    options: PartOptions,
     spilled: Option<Parts>,
     /// A filter of the spilled lines.
     screen: Option<BlockedBloomFilter>,
@@ -63,7 +63,7 @@ struct Survivors<'a> {
     rate: f64,
 }
 
-impl Survivors<'_> {
+impl Survivors {
     /// Takes lines.
     fn take(&mut self, job: &LineJob<'_>, bytes: &[u8]) -> Result<()> {
         let mut hashes = Vec::new();
@@ -205,7 +205,7 @@ impl<'a> CommonLines<'a> {
         plan: &Plan,
         smaller: Vec<PathBuf>,
         larger: Vec<PathBuf>,
-    ) -> Result<Survivors<'_>> {
+    ) -> Result<Survivors> {
         let mut filter = screen(plan.keys, self.rate, plan.share.filter_bytes)?;
         if let Some(filter) = &mut filter {
             self.job.insert_into(filter, smaller)?;
@@ -262,7 +262,7 @@ impl<'a> CommonLines<'a> {
     }
 
     /// Step 3 with survivors in temporary files.
-    fn cut_smaller(&self, survivors: &Survivors<'_>, smaller: Vec<PathBuf>) -> Result<Parts> {
+    fn cut_smaller(&self, survivors: &Survivors, smaller: Vec<PathBuf>) -> Result<Parts> {
         let mut parts = survivors.options.parts(0);
         let (rules, mut number) = (self.job.rules, 0);
         let work = screened(&self.job, survivors.screen.as_ref());
@@ -281,7 +281,7 @@ impl<'a> CommonLines<'a> {
     fn join_parts(
         &self,
         set: &mut LineSet,
-        options: &PartOptions<'_>,
+        options: &PartOptions,
         first: Parts,
         second: Parts,
         depth: u64,
@@ -294,7 +294,7 @@ impl<'a> CommonLines<'a> {
     fn join(
         &self,
         set: &mut LineSet,
-        options: &PartOptions<'_>,
+        options: &PartOptions,
         first: Records,
         second: Records,
         depth: u64,

@@ -2,10 +2,11 @@
 
 use super::aside::Workshop;
 use super::bodies::{Bodies, List, Lists, SplitSink};
-use super::numbering::{AsideFolder, Numbering};
+use super::numbering::Numbering;
 use crate::error::{Error, Result};
 use crate::io::read::RowNumbers;
 use crate::kernel::sys::{Machine, map_file, peak_resident_bytes};
+use crate::lines::records::PartOptions;
 use crate::number::{Column, Notation};
 use crate::progress::Progress;
 use crate::set::file::Spool;
@@ -279,7 +280,7 @@ impl Group {
         let budget = self.sort.budget();
         let buffer_bytes = budget.rows_aside();
         let (keys_bytes, room_bytes) = self.rooms(budget);
-        let aside = AsideFolder { folder: spool.folder.clone(), buffer_bytes };
+        let aside = PartOptions::within(buffer_bytes, &spool.folder);
         // Nobody takes a sample of ranges.
         let of_ranges = self.sort.takes_ranges().then_some(self.range_bits);
         let id_bits = self.tuning.id_bits.or(of_ranges);

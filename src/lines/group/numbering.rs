@@ -14,7 +14,6 @@ use crate::kernel::in_usize;
 use crate::lines::records::{PartOptions, Parts};
 use crate::number::Malformed;
 use crate::size::ByteSize;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
@@ -58,20 +57,6 @@ pub(super) struct KeyNumber {
     pub(super) number: usize,
 }
 
-/// The folder for rows that have no number.
-#[derive(Debug)]
-pub(super) struct AsideFolder {
-    pub(super) folder: PathBuf,
-    /// Memory for buffers.
-    pub(super) buffer_bytes: u64,
-}
-
-impl AsideFolder {
-    pub(super) fn part_options(&self) -> PartOptions<'_> {
-        PartOptions::within(self.buffer_bytes, &self.folder)
-    }
-}
-
 /// The state that all threads share which read rows.
 #[derive(Debug)]
 pub(super) struct Numbering {
@@ -82,7 +67,7 @@ pub(super) struct Numbering {
     split: OnceLock<Split>,
     /// The rows of the sample: the number of the key, and the id.
     sample: Mutex<Vec<(u32, u64)>>,
-    folder: AsideFolder,
+    aside_parts: PartOptions,
     aside: Mutex<Aside>,
     kept: AtomicU64,
 }
@@ -103,7 +88,7 @@ impl Numbering {
     /// `id_bits`, the sample decides how many bits ids have.
     pub(super) fn new(
         keys_bytes: u64,
-        folder: AsideFolder,
+        aside_parts: PartOptions,
         id_bits: Option<u32>,
         has_ranges: bool,
     ) -> Self {
@@ -115,7 +100,7 @@ impl Numbering {
             ranges_bytes,
             split: id_bits.map_or_else(OnceLock::new, |bits| Split(bits).into()),
             sample: Mutex::default(),
-            folder,
+            aside_parts,
             aside: Mutex::default(),
             kept: AtomicU64::new(0),
         }
@@ -205,7 +190,7 @@ impl Numbering {
         let mut keep = || -> Result<()> {
             let parts = match &mut aside.parts {
                 Some(parts) => parts,
-                none => none.insert(self.folder.part_options().parts(0)),
+                none => none.insert(self.aside_parts.parts(0)),
             };
             rows.iter().try_for_each(|(key, id)| parts.push(*id, key, key))
         };

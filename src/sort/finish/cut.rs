@@ -94,18 +94,10 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
     ) -> Vec<Task> {
         let window = self.layout.partitioning.window_of(counted.partition);
         let whole = Span::whole(window.base, self.layout.partitioning.shift);
-        let mut tasks = Vec::new();
-        let mut from = 0;
-        let mut sum = 0_u64;
-        for (low, &count) in (0_u64..).zip(counted.counts()) {
-            if sum > 0 && sum + u64::from(count) > share {
-                tasks.push(Task::Counted(table, whole.part(from, low - 1), sum));
-                (from, sum) = (low, 0);
-            }
-            sum += u64::from(count);
-        }
-        tasks.push(Task::Counted(table, whole.part(from, whole.hi), sum));
-        tasks
+        let groups = join_buckets(counted.counts().iter().copied().map(u64::from), share);
+        let task =
+            |Group { first, last, count }| Task::Counted(table, whole.part(first, last), count);
+        groups.into_iter().map(task).collect()
     }
 
     /// Cuts a partition into spans of about `share` values each.
@@ -154,7 +146,7 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
         for part in parts {
             total.iter_mut().zip(part).for_each(|(sum, count)| *sum += count);
         }
-        let groups = join_buckets(&total, share).into_iter();
+        let groups = join_buckets(total, share).into_iter();
         let spans = groups.map(|Group { first, last, count }| {
             (span.part(first << shift, (last << shift) | u64::low_mask(shift)), count)
         });

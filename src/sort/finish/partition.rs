@@ -310,13 +310,13 @@ impl<E: Entry> Finisher<E> {
             }
         })?;
         // Join neighbouring buckets while they fit together.
-        let mut groups = join_buckets(&histogram, self.room());
+        let mut groups = join_buckets(histogram.iter().copied(), self.room());
         let files = source.spill.filter(|_| !source.is_in_memory());
         let files = files.filter(|_| groups.len() > MOST_READINGS);
         let count: u64 = histogram.iter().sum();
         if files.is_some() {
             let most = (self.budget_bytes / EXTENT_BYTES).max(16) as u64;
-            groups = join_buckets(&histogram, self.room().max(count / most));
+            groups = join_buckets(histogram.iter().copied(), self.room().max(count / most));
         }
         drop(histogram);
         let part_of = |group: &Group| {
