@@ -19,7 +19,8 @@
 //!
 //! # Sort
 //!
-//! Inputs are files, readers, iterators or sets, and so are outputs. The memory limit is
+//! Inputs are files, readers, iterators, arrays or sets; outputs are files, writers, iterators or sets.
+//! The memory limit is
 //! that of the whole process. A line that is no number ends the run before any output
 //! exists, unless [`Sort::invalid`](sort::Sort::invalid) says otherwise.
 //!

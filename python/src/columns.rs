@@ -34,7 +34,7 @@ impl Columns {
         self.count
     }
 
-    /// Calls `visit` with each column for a part of `out`, and with the row at which the part
+    /// Calls `copy` with each column for a part of `out`, and with the row at which the part
     /// begins. The first value of `out` has the index `from`.
     fn each_part<T>(
         &self,

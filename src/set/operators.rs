@@ -125,7 +125,7 @@ impl Waiting<'_> {
         match lows[..] {
             [] => {}
             _ if set.0.last_key().is_none_or(|last| last < *key) => {
-                if !set.0.push_few(*key, Container::Array(lows)) {
+                if !set.0.push_few(*key, container) {
                     set.0.push(*key, Owned::smallest(container, scratch));
                 }
             }

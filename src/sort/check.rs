@@ -66,7 +66,7 @@ pub(super) fn check_each(sort: &Sort) -> Result<()> {
                 return Err(Error::CannotReread { input: path.display().to_string() });
             }
             Input::Stdin => return Err(Error::CannotReread { input: "-".into() }),
-            Input::Pieces(source) if source.ascends() => continue,
+            set if set.is_set() => continue,
             Input::Pieces(source) => Input::Pieces(Arc::clone(source)),
             Input::Values(_) => return Err(Error::CannotReread { input: "values".into() }),
             Input::Reader(name, _) | Input::Stream(name, _) => {

@@ -38,12 +38,22 @@ impl PieceSource for ArrayInput {
         Ok(self.numbers.count() as u64)
     }
 
+    /// Neighbours come together, as copies of a value may be side by side.
     fn sample(&self, most: usize) -> Result<Vec<u64>> {
-        let value = |index| {
-            let mut value = [0];
-            self.numbers.read(in_usize(index), &mut value).map(|()| value[0])
-        };
-        spaced(self.len()?, most).map(value).collect()
+        const NEIGHBOURS: usize = 64;
+        let len = self.numbers.count();
+        if len <= most {
+            let mut values = vec![0; len];
+            self.numbers.read(0, &mut values)?;
+            return Ok(values);
+        }
+        let parts = (most / NEIGHBOURS).max(1);
+        let mut values = vec![0; (parts * NEIGHBOURS).min(len)];
+        let starts = spaced((len - NEIGHBOURS.min(len)) as u64 + 1, parts);
+        for (start, out) in starts.zip(values.chunks_mut(NEIGHBOURS)) {
+            self.numbers.read(in_usize(start), out)?;
+        }
+        Ok(values)
     }
 
     fn piece(&self, from: u64, most: usize) -> Result<Option<ValuePiece>> {
@@ -177,6 +187,21 @@ mod tests {
             });
             values.collect()
         })
+    }
+
+    #[test]
+    fn the_sample_of_an_array_has_neighbours_from_all_of_it() {
+        let numbers: Vec<u64> = (0..100_000).collect();
+        for most in [64, 100, 128, 6400, 99_999, 100_000] {
+            let array = ArrayInput { name: "ids".into(), numbers: Arc::new(numbers.clone()) };
+            let sample = array.sample(most).unwrap();
+            assert!(sample.len() <= most && sample.len() > most - 64, "{most}");
+            assert!(sample.is_sorted_by(|a, b| a < b) && sample[0] == 0, "{most}");
+            assert!(most < 128 || sample.last() == Some(&99_999), "{most}");
+            assert!(
+                sample.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count() * 2 > sample.len()
+            );
+        }
     }
 
     proptest! {

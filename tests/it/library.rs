@@ -46,6 +46,35 @@ fn an_array_is_sorted_by_every_strategy() {
     assert_eq!(Sort::new().array("none", Arc::new(none)).into_values().unwrap().count(), 0);
 }
 
+#[test]
+fn the_repeats_of_an_array_are_seen_and_the_times_of_all_passes_count() {
+    let mix = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 37;
+    for values in [
+        (0..1_000_000).map(|i| mix(i / 50)).collect::<Vec<u64>>(), // copies side by side
+        (0..1_000_000).map(|i| mix(i * 7_919 % 20_000)).collect(),
+    ] {
+        let array = || Sort::new().array("ids", Arc::new(values.clone()));
+        let told = array().explain().unwrap().to_string();
+        let repeats = told.lines().find(|line| line.starts_with("repeats")).unwrap();
+        let percent: f64 = repeats.split_whitespace().find_map(|word| word.parse().ok()).unwrap();
+        assert!(percent > 50.0, "{told}");
+        let sort = array().strategy(Strategy::MultiPass).memory(ByteSize::from_mib(64));
+        let report = sort.to_writer(std::io::sink()).unwrap();
+        assert!(report.passes > 1 && !report.load_time.is_zero());
+    }
+}
+
+#[test]
+fn a_set_of_one_file_has_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ids");
+    std::fs::write(&path, "7\n").unwrap();
+    let named = |sort: Sort| sort.into_set_file().unwrap().0.path().to_path_buf();
+    assert_eq!(named(Sort::new().file(&path)), path);
+    assert_eq!(named(Sort::new().file(&path).file(&path)), std::path::Path::new("-"));
+    assert_eq!(named(Sort::new().values([7])), std::path::Path::new("-"));
+}
+
 /// Threads must not wait for the blocks of one that has ended.
 #[test]
 fn a_panic_of_an_array_ends_all_threads() {

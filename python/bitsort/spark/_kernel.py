@@ -4,9 +4,9 @@ A piece is the bytes of a `.bits` file with the values of one window. Only piece
 shuffle, never ids, so that copies of a value collapse where they are read.
 """
 
-import errno
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -57,14 +57,17 @@ def folder_beside(out: str) -> str:
     """A new folder for files on their way to `out`, as wide open as the folders that this process
     makes."""
     above = os.path.dirname(os.path.abspath(out))
-    if not os.path.isdir(above):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), above)
+    os.scandir(above).close()  # its error names the folder
     folder = tempfile.mkdtemp(prefix=".bitsort-", dir=above)
-    # To ask for the mask of this process would change it for other threads.
-    probe = os.path.join(folder, "probe")
-    os.mkdir(probe)
-    os.chmod(folder, os.stat(probe).st_mode & 0o777)
-    os.rmdir(probe)
+    try:
+        # To ask for the mask of this process would change it for other threads.
+        probe = os.path.join(folder, "probe")
+        os.mkdir(probe)
+        os.chmod(folder, os.stat(probe).st_mode & 0o777)
+        os.rmdir(probe)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     return folder
 
 

@@ -103,10 +103,7 @@ impl<'a> Claims<'a> {
     /// Whether all of the open inputs were claimed to their ends.
     pub(super) fn are_at_end(&self) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.inputs {
-            Inputs::Open(inputs) => state.input == inputs.len(),
-            Inputs::Named(_) => state.current.is_none(),
-        }
+        matches!(self.inputs, Inputs::Open(inputs) if state.input == inputs.len())
     }
 
     /// Lets no thread claim more.

@@ -81,7 +81,8 @@ pub(crate) fn sample(
                 sample.take_counted(ahead, ahead.len() as u64);
             }
             Content::Pieces { source, len } => {
-                let values = source.sample(SPACED_VALUES)?;
+                let most = if source.ascends() { SET_VALUES } else { ahead_bytes / 8 };
+                let values = source.sample(most)?;
                 sample.complete &= values.len() as u64 == *len;
                 sample.take_counted(&values, *len);
             }
@@ -103,8 +104,8 @@ pub(crate) fn sample(
 /// Batches of a table in the sample. Each costs the unpacking of a page.
 const TABLE_PIECES: u64 = 16;
 
-/// Values of a set or an array in the sample; all of a small one.
-const SPACED_VALUES: usize = 1 << 14;
+/// Values of a set in the sample; all of a small set.
+const SET_VALUES: usize = 1 << 14;
 
 impl Sample {
     /// Reads the beginning and evenly spaced pieces of a file.

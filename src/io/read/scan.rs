@@ -92,6 +92,7 @@ pub(crate) fn scan<C: Consumer + Send>(
         result.map(|()| consumer)
     };
     let consumers = on_each(consumers, run).into_iter().collect::<Result<_>>()?;
+    // It cannot happen, unless a plan is wrong: then no value may be lost in silence.
     if !ledger.is_stopped() && !claims.are_at_end() {
         return Err(Error::Accounting { what: "the inputs were not read to their ends".into() });
     }

@@ -78,10 +78,11 @@ impl Deferred {
         Self(BufWriter::new(Spooled::new(memory_bytes, folder)))
     }
 
-    /// Bytes wait in a buffer of this size, and if they do not fit, all in a temporary file in
-    /// `folder`, which is written and read through such a buffer.
-    pub(crate) fn buffered(buffer_bytes: usize, folder: &Path) -> Self {
-        Self(BufWriter::with_capacity(buffer_bytes, Spooled::new(0, folder)))
+    /// The same in `memory_bytes` altogether: half of it is a buffer, so that a file is written and
+    /// read in large pieces.
+    pub(crate) fn buffered(memory_bytes: usize, folder: &Path) -> Self {
+        let half = memory_bytes / 2;
+        Self(BufWriter::with_capacity(half, Spooled::new(half, folder)))
     }
 
     /// Reads the bytes that came.

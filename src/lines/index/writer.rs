@@ -155,7 +155,7 @@ impl<'f> Writer<'f> {
             bounds_len = order.bounds.append_to(&mut self.out)?;
         }
         self.out.flush()?;
-        let mut stat = Stat {
+        let stat = Stat {
             rule: recipe.rule.clone(),
             block_bytes: recipe.block_bytes,
             group_blocks: recipe.group_blocks() as u64,
@@ -173,7 +173,6 @@ impl<'f> Writer<'f> {
         };
         let sections = stat.sections().ok_or(io::ErrorKind::FileTooLarge)?;
         append_checksums(self.file, sections.checksums.offset, &self.out.take_sums())?;
-        stat.index_bytes = sections.checksums.end();
         let page = stat.to_bytes().ok_or(io::ErrorKind::FileTooLarge)?;
         self.file.write_all_at(&page, 0)
     }

@@ -35,7 +35,8 @@ pub(crate) fn intersection_len(a: Container<'_>, b: Container<'_>) -> u32 {
     }
 }
 
-/// Whether there is a value in both. The cost ends soon after the first one.
+/// Whether there is a value in both. The search ends soon after the first one; only an array of many
+/// values is compared with all runs.
 pub(crate) fn intersects(a: Container<'_>, b: Container<'_>) -> bool {
     use Container::{Array, Bitmap, Runs};
     match (a, b) {
@@ -57,8 +58,12 @@ pub(crate) fn intersects(a: Container<'_>, b: Container<'_>) -> bool {
             }
             in_arrays(a, b) > 0
         }
-        (Array(values), other) | (other, Array(values)) if values.len() <= FEW => {
+        (Array(values), other @ Bitmap(_)) | (other @ Bitmap(_), Array(values)) => {
             values.iter().any(|&low| other.contains(u16::from_le_bytes(low)))
+        }
+        (Array(values), Runs(runs)) | (Runs(runs), Array(values)) => in_runs(values, runs) > 0,
+        (Bitmap(words), Runs(runs)) | (Runs(runs), Bitmap(words)) => {
+            intervals(runs).any(|(first, last)| in_range(words, first, last) > 0)
         }
         (Runs(a), Runs(b)) => {
             let mut found = false;
@@ -68,7 +73,6 @@ pub(crate) fn intersects(a: Container<'_>, b: Container<'_>) -> bool {
             });
             found
         }
-        _ => intersection_len(a, b) > 0,
     }
 }
 

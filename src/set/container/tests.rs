@@ -94,6 +94,7 @@ proptest! {
                 let common = a.intersection(&b).count();
                 prop_assert_eq!(intersection_len(x, y) as usize, common);
                 prop_assert_eq!(intersects(x, y), common > 0);
+                prop_assert_eq!(is_subset(x, y), a.is_subset(&b));
                 for (op, expected) in [
                     (Op::And, a.intersection(&b).copied().collect::<BTreeSet<_>>()),
                     (Op::Or, a.union(&b).copied().collect()),

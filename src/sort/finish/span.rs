@@ -57,7 +57,7 @@ pub(in crate::sort) struct Group {
 }
 
 /// Joins neighbouring buckets while they have at most `room` values together. A bucket with more
-/// values is joined only to empty ones before it.
+/// values stays alone, so that a part of a span is less than the span.
 pub(in crate::sort) fn join_buckets(
     histogram: impl IntoIterator<Item = u64>,
     room: u64,
@@ -65,7 +65,7 @@ pub(in crate::sort) fn join_buckets(
     let mut groups: Vec<Group> = Vec::new();
     for (bucket, count) in (0_u64..).zip(histogram) {
         match groups.last_mut() {
-            Some(group) if group.count == 0 || group.count.saturating_add(count) <= room => {
+            Some(group) if group.count.saturating_add(count) <= room => {
                 group.last = bucket;
                 group.count += count;
             }
@@ -83,8 +83,8 @@ mod tests {
     fn buckets_are_joined_while_they_fit() {
         let group = |first, last, count| Group { first, last, count };
         assert_eq!(
-            join_buckets([0, 0, 1, 2, 9, 0, 1, 1, 0, 9], 3),
-            [group(0, 3, 3), group(4, 4, 9), group(5, 8, 2), group(9, 9, 9)]
+            join_buckets([1, 2, 9, 0, 1, 1, 0, 9], 3),
+            [group(0, 1, 3), group(2, 2, 9), group(3, 6, 2), group(7, 7, 9)]
         );
     }
 }

@@ -16,7 +16,7 @@
 //! | sets of one `.sets` file that are joined | 1 KiB a set |
 //! | blocks of the inputs of a merge | a quarter |
 //! | the output buffer of a merge | a sixteenth, at most 1 MiB |
-//! | ranges | three quarters, a fifteenth of it blocks of lines |
+//! | ranges | three quarters, a fifteenth of it blocks of lines; of delimited text up to half |
 //! | lines that are looked up in a set (`bitset filter`) | five eighths, at most half of these for a filter before it |
 //! | lines of keys | a chunk has a sixteenth of the memory of its thread |
 //! | distinct lines (`bloom dedup --exact`) | six eighths for the set of them, one for temporary files |
@@ -195,8 +195,12 @@ impl Budget {
     /// one. As much again is for the values.
     pub(in crate::sort) fn record_threads(self, most: usize, keeps_rejects: bool) -> usize {
         let rejects = if keeps_rejects { REJECTS_PER_BLOCK } else { 0 };
-        let block_bytes = (RECORD_BLOCK_BYTES * (1 + rejects)) as u64;
-        most.min(in_usize(self.bytes / (2 * block_bytes))).max(1)
+        self.block_threads(most, ((1 + rejects) * RECORD_BLOCK_BYTES) as u64)
+    }
+
+    /// How many of `most` threads may have so many bytes each in half of the memory; at least one.
+    fn block_threads(self, most: usize, bytes: u64) -> usize {
+        most.min(in_usize(self.bytes / (2 * bytes))).max(1)
     }
 
     /// How many of `most` threads may read tables at the same time, so many columns each; at least
@@ -307,8 +311,7 @@ impl Budget {
             let beside = if keeps_rejects { REJECTS_PER_BLOCK } else { RANGES_PER_BLOCK };
             ((1 + beside) * RECORD_BLOCK_BYTES) as u64
         });
-        let most = bytes.checked_div(2 * record_bytes).map_or(threads, in_usize);
-        let threads = threads.min(most).max(1);
+        let threads = Self { bytes }.block_threads(threads, record_bytes.max(1));
         let part = in_usize((bytes / threads as u64).saturating_sub(record_bytes) / PARTS);
         let block_bytes = match records {
             Some(_) => RECORD_BLOCK_BYTES,

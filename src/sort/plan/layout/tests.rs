@@ -70,6 +70,22 @@ fn every_thread_of_a_layout_has_room_for_chunks() {
     }
 }
 
+/// Entries of 4 bytes take half of the memory, and partitions that fit in the cache.
+#[test]
+fn phone_numbers_have_entries_of_4_bytes() {
+    for bits in 32..=41 {
+        let window = Window { base: 0, last: (1 << bits) - 1 };
+        for values in [100_000, 10_000_000] {
+            let facts = Facts { values: Some(values), window, ..facts() };
+            let layout = divide(&facts, &wishes(1 << 30), false, true).unwrap();
+            assert_eq!(layout.entry_bits, 32, "{values} values of {bits} bits");
+        }
+    }
+    let window = Window { base: 0, last: u64::MAX };
+    let layout = divide(&Facts { window, ..facts() }, &wishes(1 << 30), false, true).unwrap();
+    assert_eq!(layout.entry_bits, 64);
+}
+
 /// On a machine of much memory, where a wide bitmap fits.
 #[test]
 fn places_in_a_segment_of_the_bitmap_have_32_bits() {
