@@ -2,7 +2,7 @@
 
 use super::bytes::FileBytes;
 use super::columns::{
-    Candidate, KEYS, Opened, Refused, choose, choose_numbers, invalid, unsupported,
+    Candidate, KEYS, Opened, Refused, Which, choose, choose_numbers, invalid, unsupported,
 };
 use super::{Rows, TableOptions, TakeText, too_large};
 use crate::io::caught::caught;
@@ -116,17 +116,11 @@ fn buffers_of<'f>(fields: impl IntoIterator<Item = &'f Arc<Field>>) -> Option<(u
 type Dictionary = Arc<[ArrayRef]>;
 
 /// A column of a record batch.
-struct BatchColumn {
+pub(super) struct BatchColumn {
     column: ArrayRef,
     dictionary: Option<Dictionary>,
     at: usize,
 }
-
-/// The keys of a record batch.
-pub(super) struct ArrowKeys(BatchColumn);
-
-/// The numbers of a record batch.
-pub(super) struct ArrowPiece(BatchColumn);
 
 /// The schema and the batches of a file.
 struct Outline {
@@ -382,26 +376,20 @@ impl ArrowTable {
         places.saturating_add(self.schema_bytes).saturating_add(self.dictionary_bytes)
     }
 
-    /// Begins to read the numbers of a piece.
-    pub(super) fn piece(&self, piece: usize, rows: u64) -> io::Result<ArrowPiece> {
-        Ok(ArrowPiece(self.part(&self.values, piece, rows)?))
-    }
-
-    /// Whether the numbers are texts, which [`texts`](Self::texts) gives.
+    /// Whether the numbers are texts, which [`BatchColumn::texts`] gives.
     pub(super) fn is_text(&self) -> bool {
         self.is_text
     }
 
-    /// Begins to read the numbers of a piece as texts.
-    pub(super) fn texts(&self, piece: usize, rows: u64) -> io::Result<ArrowKeys> {
-        Ok(ArrowKeys(self.part(&self.values, piece, rows)?))
-    }
-
-    /// Begins to read the keys of a piece.
-    pub(super) fn keys(&self, piece: usize, rows: u64) -> io::Result<ArrowKeys> {
-        let reader = self.keys.as_ref();
-        let reader = reader.ok_or_else(|| invalid("no column of keys is chosen"))?;
-        Ok(ArrowKeys(self.part(reader, piece, rows)?))
+    /// Begins to read a column of a piece.
+    pub(super) fn column(&self, which: Which, piece: usize, rows: u64) -> io::Result<BatchColumn> {
+        let reader = match which {
+            Which::Numbers => &self.values,
+            Which::Keys => {
+                self.keys.as_ref().ok_or_else(|| invalid("no column of keys is chosen"))?
+            }
+        };
+        self.part(reader, piece, rows)
     }
 
     /// The column of `reader` in a record batch.
@@ -533,13 +521,11 @@ impl BatchColumn {
         self.at += count;
         rows
     }
-}
 
-impl ArrowPiece {
     /// Appends the next `count` rows, or fewer at the end.
-    pub(super) fn read(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
-        let part = self.0.next(count);
-        let dictionary = self.0.dictionary.as_deref();
+    pub(super) fn numbers(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
+        let part = self.next(count);
+        let dictionary = self.dictionary.as_deref();
         let column = match dictionary {
             None => Integers::Plain(&part),
             Some(values) => Integers::Encoded(values, places_in(&part, values)?),
@@ -558,6 +544,27 @@ impl ArrowPiece {
             _ => None,
         }
         .ok_or_else(|| invalid("the column holds no integers"))
+    }
+
+    /// Hands over the texts or keys of the next `count` rows, or of fewer at the end.
+    pub(super) fn texts(&mut self, count: usize, take: TakeText<'_>) -> io::Result<()> {
+        let part = self.next(count);
+        let Some(dictionary) = &self.dictionary else {
+            return each_key(take, &part, 0..part.len());
+        };
+        // A place behind the last value stands for null.
+        let places = places_in(&part, dictionary)?;
+        let places = places.into_iter().map(|place| place.unwrap_or(usize::MAX));
+        if let [values] = &dictionary[..] {
+            return each_key(take, values, places);
+        }
+        for place in places {
+            match value_at(dictionary, place) {
+                Some((part, place)) => each_key(take, part, std::iter::once(place))?,
+                None => take(None)?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -588,29 +595,6 @@ fn is_text(kind: &DataType) -> bool {
                 | DataType::LargeBinary
                 | DataType::BinaryView
         ),
-    }
-}
-
-impl ArrowKeys {
-    /// Hands over the keys of the next `count` rows, or of fewer at the end.
-    pub(super) fn read(&mut self, count: usize, take: TakeText<'_>) -> io::Result<()> {
-        let part = self.0.next(count);
-        let Some(dictionary) = &self.0.dictionary else {
-            return each_key(take, &part, 0..part.len());
-        };
-        // A place behind the last value stands for null.
-        let places = places_in(&part, dictionary)?;
-        let places = places.into_iter().map(|place| place.unwrap_or(usize::MAX));
-        if let [values] = &dictionary[..] {
-            return each_key(take, values, places);
-        }
-        for place in places {
-            match value_at(dictionary, place) {
-                Some((part, place)) => each_key(take, part, std::iter::once(place))?,
-                None => take(None)?,
-            }
-        }
-        Ok(())
     }
 }
 

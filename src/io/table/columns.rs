@@ -10,6 +10,13 @@ pub(super) struct Opened<T> {
     pub(super) rows: Vec<u64>,
 }
 
+/// A column that was chosen.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Which {
+    Numbers,
+    Keys,
+}
+
 /// The reason why a table cannot be opened.
 pub(super) enum Refused {
     /// It cannot be read.

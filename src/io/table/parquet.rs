@@ -2,7 +2,7 @@
 
 use super::bytes::FileBytes;
 use super::columns::{
-    Candidate, KEYS, Opened, Refused, choose, choose_numbers, invalid, unsupported,
+    Candidate, KEYS, Opened, Refused, Which, choose, choose_numbers, invalid, unsupported,
 };
 use super::pages::Pages;
 use super::{Rows, TakeText, too_large};
@@ -82,35 +82,21 @@ pub(super) struct ParquetTable {
     keys: Option<(usize, bool)>,
 }
 
-/// The keys of a row group that is being read.
-pub(super) struct ParquetKeys {
-    column: RawKeys,
-    is_signed: bool,
-    present: i16,
-    levels: Vec<i16>,
-}
-
-/// The physical types of keys, each with the values of the last read.
-enum RawKeys {
-    Int32(ColumnReaderImpl<Int32Type>, Vec<i32>),
-    Int64(ColumnReaderImpl<Int64Type>, Vec<i64>),
-    Bytes(ColumnReaderImpl<ByteArrayType>, Vec<ByteArray>),
-    FixedBytes(ColumnReaderImpl<FixedLenByteArrayType>, Vec<FixedLenByteArray>),
-}
-
-/// A row group that is being read.
-pub(super) struct ParquetPiece {
-    column: Raw,
+/// A column of a row group that is being read.
+pub(super) struct ParquetColumn {
+    raw: Raw,
     is_signed: bool,
     /// Definition level of a value that is not null.
     present: i16,
     levels: Vec<i16>,
 }
 
-/// The two physical types of integers, each with the values of the last read.
+/// The physical types of numbers and keys, each with the values of the last read.
 enum Raw {
     Int32(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Int64(ColumnReaderImpl<Int64Type>, Vec<i64>),
+    Bytes(ColumnReaderImpl<ByteArrayType>, Vec<ByteArray>),
+    FixedBytes(ColumnReaderImpl<FixedLenByteArrayType>, Vec<FixedLenByteArray>),
 }
 
 /// An error of the file system as it is, or the error of damaged bytes.
@@ -320,29 +306,38 @@ impl ParquetTable {
         Ok(metadata)
     }
 
-    /// The reader of a column in a piece, and the definition level of values that are not null.
-    fn reader(&self, piece: usize, column: usize) -> io::Result<(ColumnReader, i16)> {
-        column_reader(&self.bytes, &*self.metadata()?, piece, column)
+    /// Whether the numbers are texts, which [`ParquetColumn::texts`] gives.
+    pub(super) fn is_text(&self) -> bool {
+        self.is_text
     }
 
-    pub(super) fn piece(&self, piece: usize) -> io::Result<ParquetPiece> {
-        let (reader, present) = self.reader(piece, self.column)?;
-        let column = match reader {
+    /// Begins to read a column of a piece.
+    pub(super) fn column(&self, which: Which, piece: usize) -> io::Result<ParquetColumn> {
+        let (column, is_signed) = match which {
+            Which::Numbers => (self.column, self.is_signed),
+            Which::Keys => self.keys.ok_or_else(|| invalid("no column of keys is chosen"))?,
+        };
+        let (reader, present) = column_reader(&self.bytes, &*self.metadata()?, piece, column)?;
+        let raw = match reader {
             ColumnReader::Int32ColumnReader(reader) => Raw::Int32(reader, Vec::new()),
             ColumnReader::Int64ColumnReader(reader) => Raw::Int64(reader, Vec::new()),
-            _ => return Err(invalid("the column holds no integers")),
+            ColumnReader::ByteArrayColumnReader(reader) => Raw::Bytes(reader, Vec::new()),
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                Raw::FixedBytes(reader, Vec::new())
+            }
+            _ => return Err(invalid("the column holds no strings and no integers")),
         };
-        Ok(ParquetPiece { column, is_signed: self.is_signed, present, levels: Vec::new() })
+        Ok(ParquetColumn { raw, is_signed, present, levels: Vec::new() })
     }
 }
 
-impl ParquetPiece {
+impl ParquetColumn {
     /// Appends the next `count` rows, or fewer at the end.
-    pub(super) fn read(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
-        let Self { column, is_signed, present, levels } = self;
+    pub(super) fn numbers(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
+        let Self { raw, is_signed, present, levels } = self;
         levels.clear();
         let levels_of = Levels { levels, present: *present };
-        match column {
+        match raw {
             Raw::Int32(reader, raw) => {
                 read_raw(reader, raw, count, levels_of.levels)?;
                 if *is_signed {
@@ -361,8 +356,40 @@ impl ParquetPiece {
                     levels_of.push(raw, rows, |value| Ok(value.cast_unsigned()));
                 }
             }
+            Raw::Bytes(..) | Raw::FixedBytes(..) => {
+                return Err(invalid("the column holds no integers"));
+            }
         }
         Ok(())
+    }
+
+    /// Hands over the texts or keys of the next `count` rows, or of fewer at the end.
+    pub(super) fn texts(&mut self, count: usize, take: TakeText<'_>) -> io::Result<()> {
+        let Self { raw, is_signed, present, levels } = self;
+        levels.clear();
+        let levels_of = Levels { levels, present: *present };
+        match raw {
+            Raw::Int32(reader, raw) => {
+                read_raw(reader, raw, count, levels_of.levels)?;
+                levels_of.each_text(raw, take, |value, text| {
+                    digits(*is_signed, (*value).into(), value.cast_unsigned().into(), text)
+                })
+            }
+            Raw::Int64(reader, raw) => {
+                read_raw(reader, raw, count, levels_of.levels)?;
+                levels_of.each_text(raw, take, |value, text| {
+                    digits(*is_signed, *value, value.cast_unsigned(), text)
+                })
+            }
+            Raw::Bytes(reader, raw) => {
+                read_raw(reader, raw, count, levels_of.levels)?;
+                levels_of.each_text(raw, take, |value, _| Ok(value.data()))
+            }
+            Raw::FixedBytes(reader, raw) => {
+                read_raw(reader, raw, count, levels_of.levels)?;
+                levels_of.each_text(raw, take, |value, _| Ok(value.data()))
+            }
+        }
     }
 }
 
@@ -380,69 +407,6 @@ fn key_candidate(column: &ColumnDescriptor) -> Candidate {
         _ => false,
     };
     Candidate { other: found.other.filter(|_| !is_key), ..found }
-}
-
-impl ParquetTable {
-    /// Whether the numbers are texts, which [`texts`](Self::texts) gives.
-    pub(super) fn is_text(&self) -> bool {
-        self.is_text
-    }
-
-    /// Begins to read the numbers of a piece as texts.
-    pub(super) fn texts(&self, piece: usize) -> io::Result<ParquetKeys> {
-        self.keys_of(piece, self.column, false)
-    }
-
-    /// Begins to read the keys of a piece.
-    pub(super) fn keys(&self, piece: usize) -> io::Result<ParquetKeys> {
-        let keys = self.keys.ok_or_else(|| invalid("no column of keys is chosen"))?;
-        self.keys_of(piece, keys.0, keys.1)
-    }
-
-    fn keys_of(&self, piece: usize, column: usize, is_signed: bool) -> io::Result<ParquetKeys> {
-        let (reader, present) = self.reader(piece, column)?;
-        let column = match reader {
-            ColumnReader::Int32ColumnReader(reader) => RawKeys::Int32(reader, Vec::new()),
-            ColumnReader::Int64ColumnReader(reader) => RawKeys::Int64(reader, Vec::new()),
-            ColumnReader::ByteArrayColumnReader(reader) => RawKeys::Bytes(reader, Vec::new()),
-            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
-                RawKeys::FixedBytes(reader, Vec::new())
-            }
-            _ => return Err(invalid("the column of keys holds no strings and no integers")),
-        };
-        Ok(ParquetKeys { column, is_signed, present, levels: Vec::new() })
-    }
-}
-
-impl ParquetKeys {
-    /// Hands over the keys of the next `count` rows, or of fewer at the end.
-    pub(super) fn read(&mut self, count: usize, take: TakeText<'_>) -> io::Result<()> {
-        let Self { column, is_signed, present, levels } = self;
-        levels.clear();
-        let levels_of = Levels { levels, present: *present };
-        match column {
-            RawKeys::Int32(reader, raw) => {
-                read_raw(reader, raw, count, levels_of.levels)?;
-                levels_of.each_text(raw, take, |value, text| {
-                    digits(*is_signed, (*value).into(), value.cast_unsigned().into(), text)
-                })
-            }
-            RawKeys::Int64(reader, raw) => {
-                read_raw(reader, raw, count, levels_of.levels)?;
-                levels_of.each_text(raw, take, |value, text| {
-                    digits(*is_signed, *value, value.cast_unsigned(), text)
-                })
-            }
-            RawKeys::Bytes(reader, raw) => {
-                read_raw(reader, raw, count, levels_of.levels)?;
-                levels_of.each_text(raw, take, |value, _| Ok(value.data()))
-            }
-            RawKeys::FixedBytes(reader, raw) => {
-                read_raw(reader, raw, count, levels_of.levels)?;
-                levels_of.each_text(raw, take, |value, _| Ok(value.data()))
-            }
-        }
-    }
 }
 
 /// Reads the values of the next `count` rows that are not null, and the levels of all.

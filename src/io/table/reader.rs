@@ -1,9 +1,9 @@
 //! An open table of either format, and its pieces.
 
-use super::arrow::{ArrowKeys, ArrowPiece, ArrowTable};
+use super::arrow::{ArrowTable, BatchColumn};
 use super::bytes::FileBytes;
-use super::columns::{Refused, invalid};
-use super::parquet::{ParquetKeys, ParquetPiece, ParquetTable};
+use super::columns::{Refused, Which, invalid};
+use super::parquet::{ParquetColumn, ParquetTable};
 use super::rows::LONG_KEY;
 use super::{Keys, Rows, TableFormat, TableOptions, TakeText, too_large};
 use crate::error::{Error, Result};
@@ -38,23 +38,19 @@ enum Content {
 /// A piece that is being read.
 pub(crate) struct Piece {
     name: String,
-    content: PieceContent,
-    keys: Option<PieceKeys>,
+    numbers: ColumnPiece,
+    /// How the numbers are written, if they are texts.
+    notation: Option<Notation>,
+    keys: Option<ColumnPiece>,
     /// Most bytes of the keys of a batch.
     limit_bytes: u64,
     rows_left: u64,
 }
 
-enum PieceKeys {
-    Parquet(Box<ParquetKeys>),
-    Arrow(ArrowKeys),
-}
-
-enum PieceContent {
-    Parquet(Box<ParquetPiece>),
-    Arrow(ArrowPiece),
-    /// Numbers as texts.
-    Texts(PieceKeys, Notation),
+/// A column of a piece.
+enum ColumnPiece {
+    Parquet(Box<ParquetColumn>),
+    Arrow(BatchColumn),
 }
 
 impl Table {
@@ -150,46 +146,51 @@ impl Table {
     }
 
     fn begin(&self, piece: usize) -> io::Result<Piece> {
-        let rows = self.piece_rows(piece);
-        let texts = |texts| PieceContent::Texts(texts, self.notation);
-        let content = match &self.content {
-            Content::Parquet(table) if table.is_text() => {
-                table.texts(piece).map(|read| texts(PieceKeys::Parquet(Box::new(read))))
-            }
-            Content::Arrow(table) if table.is_text() => {
-                table.texts(piece, rows).map(|read| texts(PieceKeys::Arrow(read)))
-            }
-            Content::Parquet(table) => {
-                table.piece(piece).map(|piece| PieceContent::Parquet(Box::new(piece)))
-            }
-            Content::Arrow(table) => table.piece(piece, rows).map(PieceContent::Arrow),
+        let is_text = match &self.content {
+            Content::Parquet(table) => table.is_text(),
+            Content::Arrow(table) => table.is_text(),
         };
-        let keys = match &self.content {
-            _ if !self.has_keys => Ok(None),
+        Ok(Piece {
+            name: self.name.clone(),
+            numbers: self.column(Which::Numbers, piece)?,
+            notation: is_text.then_some(self.notation),
+            keys: self.has_keys.then(|| self.column(Which::Keys, piece)).transpose()?,
+            limit_bytes: self.piece_bytes.max((BATCH_ROWS * LONG_KEY) as u64),
+            rows_left: self.piece_rows(piece),
+        })
+    }
+
+    fn column(&self, which: Which, piece: usize) -> io::Result<ColumnPiece> {
+        match &self.content {
             Content::Parquet(table) => {
-                table.keys(piece).map(|keys| Some(PieceKeys::Parquet(Box::new(keys))))
+                table.column(which, piece).map(Box::new).map(ColumnPiece::Parquet)
             }
             Content::Arrow(table) => {
-                table.keys(piece, rows).map(|keys| Some(PieceKeys::Arrow(keys)))
+                table.column(which, piece, self.piece_rows(piece)).map(ColumnPiece::Arrow)
             }
-        };
-        let limit_bytes = self.piece_bytes.max((BATCH_ROWS * LONG_KEY) as u64);
-        let name = self.name.clone();
-        Ok(Piece { name, content: content?, keys: keys?, limit_bytes, rows_left: rows })
+        }
     }
 }
 
-impl PieceKeys {
-    /// Hands over the keys of the next rows, or of fewer at the end.
-    fn read(&mut self, count: usize, take: TakeText<'_>) -> io::Result<()> {
+impl ColumnPiece {
+    /// Appends the next rows, or fewer at the end.
+    fn numbers(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
+        match self {
+            Self::Parquet(column) => column.numbers(count, rows),
+            Self::Arrow(column) => column.numbers(count, rows),
+        }
+    }
+
+    /// Hands over the texts or keys of the next rows, or of fewer at the end.
+    fn texts(&mut self, count: usize, take: TakeText<'_>) -> io::Result<()> {
         /// Keys that are decoded together: they may share their first bytes in the file, and each
         /// has them when it is decoded.
         const TOGETHER: usize = 32;
         for from in (0..count).step_by(TOGETHER) {
             let count = TOGETHER.min(count - from);
             match self {
-                Self::Parquet(piece) => piece.read(count, take)?,
-                Self::Arrow(piece) => piece.read(count, take)?,
+                Self::Parquet(column) => column.texts(count, take)?,
+                Self::Arrow(column) => column.texts(count, take)?,
             }
         }
         Ok(())
@@ -216,11 +217,10 @@ impl Piece {
 
     /// Reads the numbers of the next rows.
     fn next_numbers(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
-        match &mut self.content {
-            PieceContent::Parquet(piece) => piece.read(count, rows),
-            PieceContent::Arrow(piece) => piece.read(count, rows),
-            PieceContent::Texts(texts, notation) => texts.read(count, &mut |text| {
-                rows.push_text(text, *notation);
+        match self.notation {
+            None => self.numbers.numbers(count, rows),
+            Some(notation) => self.numbers.texts(count, &mut |text| {
+                rows.push_text(text, notation);
                 Ok(())
             }),
         }?;
@@ -232,9 +232,9 @@ impl Piece {
 
     /// Reads the keys of the next rows.
     fn next_keys(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
-        let Some(piece) = &mut self.keys else { return Ok(()) };
+        let Some(column) = &mut self.keys else { return Ok(()) };
         let (mut keys, limit_bytes) = (Keys::default(), self.limit_bytes);
-        piece.read(count, &mut |key| {
+        column.texts(count, &mut |key| {
             keys.push(key);
             match keys.bytes() as u64 {
                 bytes if bytes > limit_bytes => {
