@@ -34,11 +34,14 @@ impl DesignChoice {
 
     /// The rate of a filter with so many keys.
     fn rate(self, spec: &Spec, keys: u64) -> f64 {
-        let rate = match self {
-            Self::Blocked => params::rate_blocked(spec.cells(), keys, spec.hashes()),
-            _ => params::rate(spec.cells(), keys, spec.hashes()),
-        };
-        spec.with_collisions(rate, params::real(keys))
+        fn of<D: Design>(spec: &Spec, keys: u64) -> f64 {
+            D::rate_with(spec, keys)
+        }
+        match self {
+            Self::Standard => of::<Standard>(spec, keys),
+            Self::Blocked => of::<Blocked>(spec, keys),
+            Self::Counting => of::<Counting>(spec, keys),
+        }
     }
 }
 
