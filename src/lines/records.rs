@@ -106,7 +106,7 @@ impl RecordReader {
 pub(super) struct PartOptions {
     pub(super) folder: PathBuf,
     pub(super) parts: usize,
-    pub(super) buffer_bytes: usize,
+    pub(super) part_bytes: usize,
 }
 
 /// Parts of records, cut by a hash of their keys.
@@ -119,20 +119,20 @@ pub(super) struct Parts {
 
 /// Most parts. Each is an open file.
 const MAX_PARTS: u64 = 128;
-const MAX_BUFFER_BYTES: u64 = 1 << 18;
-const MIN_BUFFER_BYTES: u64 = 1 << 12;
+const MAX_PART_BYTES: u64 = 1 << 18;
+const MIN_PART_BYTES: u64 = 1 << 12;
 
 impl PartOptions {
     /// As many parts as get a buffer in so much memory.
     pub(super) fn within(memory_bytes: u64, folder: &Path) -> Self {
         let parts = (memory_bytes / (1 << 16)).clamp(4, MAX_PARTS);
-        let buffer_bytes = (memory_bytes / parts).clamp(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES);
-        let (parts, buffer_bytes) = (in_usize(parts), in_usize(buffer_bytes));
-        Self { folder: folder.into(), parts, buffer_bytes }
+        let part_bytes = (memory_bytes / parts).clamp(MIN_PART_BYTES, MAX_PART_BYTES);
+        let (parts, part_bytes) = (in_usize(parts), in_usize(part_bytes));
+        Self { folder: folder.into(), parts, part_bytes }
     }
 
     pub(super) fn records(&self) -> Records {
-        Records { out: Deferred::buffered(self.buffer_bytes, &self.folder), count: 0 }
+        Records { out: Deferred::buffered(self.part_bytes, &self.folder), count: 0 }
     }
 
     pub(super) fn parts(&self, depth: u64) -> Parts {
@@ -228,10 +228,10 @@ mod tests {
         #[test]
         fn records_come_back_in_order(
             lines in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..100),
-            buffer_bytes in 1..64_usize, parts in 1..9_usize,
+            part_bytes in 1..64_usize, parts in 1..9_usize,
         ) {
             let folder = std::env::temp_dir();
-            let options = PartOptions { folder, parts, buffer_bytes };
+            let options = PartOptions { folder, parts, part_bytes };
             let mut parts = options.parts(0);
             for (number, line) in (0..).zip(&lines) {
                 parts.push(number, line, line).unwrap();

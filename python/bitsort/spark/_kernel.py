@@ -7,6 +7,7 @@ shuffle, never ids, so that copies of a value collapse where they are read.
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -57,13 +58,16 @@ def folder_beside(out: str) -> str:
     """A new folder for files on their way to `out`, as wide open as the folders that this process
     makes."""
     above = os.path.dirname(os.path.abspath(out))
-    os.scandir(above).close()  # its error names the folder
-    folder = tempfile.mkdtemp(prefix=".bitsort-", dir=above)
+    try:
+        folder = tempfile.mkdtemp(prefix=".bitsort-", dir=above)
+    except OSError as error:
+        error.filename = above
+        raise
     try:
         # To ask for the mask of this process would change it for other threads.
         probe = os.path.join(folder, "probe")
         os.mkdir(probe)
-        os.chmod(folder, os.stat(probe).st_mode & 0o777)
+        os.chmod(folder, stat.S_IMODE(os.stat(probe).st_mode))
         os.rmdir(probe)
     except OSError:
         shutil.rmtree(folder, ignore_errors=True)

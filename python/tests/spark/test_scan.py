@@ -249,3 +249,15 @@ def test_paths_of_parquet_files_are_scans_too(spark, files, tmp_path):
     assert scan_of_files([str(tmp_path / "a.csv")], "id") is None
     with pytest.raises(Exception, match="no column is named"):
         bss.count_distinct(str(files), "other")
+
+
+def test_a_folder_for_pieces_is_as_open_as_others(tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o2775)
+    (shared / "plain").mkdir()
+    folder = Path(kernel.folder_beside(str(shared / "out")))
+    assert folder.parent == shared
+    assert folder.stat().st_mode == (shared / "plain").stat().st_mode
+    with pytest.raises(FileNotFoundError, match="missing'"):
+        kernel.folder_beside(str(tmp_path / "missing" / "out"))

@@ -81,7 +81,9 @@ pub(crate) fn sample(
                 sample.take_counted(ahead, ahead.len() as u64);
             }
             Content::Pieces { source, len } => {
-                let most = if source.ascends() { SET_VALUES } else { ahead_bytes / 8 };
+                // To look for copies in the sample must cost less than to sort the array.
+                let most = in_usize(*len / 16).min(ahead_bytes / 8 / inputs.len());
+                let most = if source.ascends() { SET_VALUES } else { most.max(SET_VALUES) };
                 let values = source.sample(most)?;
                 sample.complete &= values.len() as u64 == *len;
                 sample.take_counted(&values, *len);
@@ -104,7 +106,7 @@ pub(crate) fn sample(
 /// Batches of a table in the sample. Each costs the unpacking of a page.
 const TABLE_PIECES: u64 = 16;
 
-/// Values of a set in the sample; all of a small set.
+/// Values of a set in the sample, and least ones of an array; all of a small one.
 const SET_VALUES: usize = 1 << 14;
 
 impl Sample {

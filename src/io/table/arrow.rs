@@ -698,7 +698,7 @@ fn each_key(
         DataType::Int16 => each!(number kinds::Int16Type),
         DataType::Int32 => each!(number kinds::Int32Type),
         DataType::Int64 => each!(number kinds::Int64Type),
-        _ => Err(invalid("the column of keys holds no strings and no integers")),
+        _ => Err(invalid("the column holds no strings and no integers")),
     }
 }
 

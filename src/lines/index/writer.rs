@@ -169,7 +169,7 @@ impl<'f> Writer<'f> {
             is_sorted,
             filter_bytes: self.filters_len,
             bounds_bytes: bounds_len,
-            index_bytes: 0,
+            index_bytes: 0, // not written: the places of the sections tell it
         };
         let sections = stat.sections().ok_or(io::ErrorKind::FileTooLarge)?;
         append_checksums(self.file, sections.checksums.offset, &self.out.take_sums())?;

@@ -1,6 +1,8 @@
 //! Counts the values that two containers share, without making a container of them.
 
-use super::{BitmapWords, Container, GALLOP, PART_WORDS, for_overlaps, intervals, place_in_array};
+use super::{
+    BitmapWords, Container, GALLOP, PART_WORDS, for_overlaps, in_runs, intervals, place_in_array,
+};
 use crate::kernel::{Level, arrays, popcount};
 
 /// Values of an array that are looked at first where one value decides.
@@ -20,7 +22,9 @@ pub(crate) fn intersection_len(a: Container<'_>, b: Container<'_>) -> u32 {
             };
             values.iter().map(bit).sum::<u64>() as u32
         }
-        (Array(values), Runs(runs)) | (Runs(runs), Array(values)) => in_runs(values, runs),
+        (Array(values), Runs(runs)) | (Runs(runs), Array(values)) => {
+            in_runs(values, runs).map(u32::from).sum()
+        }
         (Runs(a), Runs(b)) => {
             let mut len = 0;
             for_overlaps(a, b, |first, last| {
@@ -35,8 +39,7 @@ pub(crate) fn intersection_len(a: Container<'_>, b: Container<'_>) -> u32 {
     }
 }
 
-/// Whether there is a value in both. The search ends soon after the first one; only an array of many
-/// values is compared with all runs.
+/// Whether there is a value in both. The search ends soon after the first one.
 pub(crate) fn intersects(a: Container<'_>, b: Container<'_>) -> bool {
     use Container::{Array, Bitmap, Runs};
     match (a, b) {
@@ -58,10 +61,12 @@ pub(crate) fn intersects(a: Container<'_>, b: Container<'_>) -> bool {
             }
             in_arrays(a, b) > 0
         }
-        (Array(values), other @ Bitmap(_)) | (other @ Bitmap(_), Array(values)) => {
+        (Array(values), Runs(runs)) | (Runs(runs), Array(values)) if values.len() > FEW => {
+            in_runs(values, runs).any(|found| found)
+        }
+        (Array(values), other) | (other, Array(values)) => {
             values.iter().any(|&low| other.contains(u16::from_le_bytes(low)))
         }
-        (Array(values), Runs(runs)) | (Runs(runs), Array(values)) => in_runs(values, runs) > 0,
         (Bitmap(words), Runs(runs)) | (Runs(runs), Bitmap(words)) => {
             intervals(runs).any(|(first, last)| in_range(words, first, last) > 0)
         }
@@ -92,21 +97,6 @@ fn in_arrays(a: &[[u8; 2]], b: &[[u8; 2]]) -> u32 {
         return short.iter().map(|&low| u32::from(long.contains(u16::from_le_bytes(low)))).sum();
     }
     arrays::common(Level::best(), short, long) as u32
-}
-
-fn in_runs(values: &[[u8; 2]], runs: &[[u8; 4]]) -> u32 {
-    let mut runs = intervals(runs);
-    let mut run = runs.next();
-    let mut count = 0;
-    for &low in values {
-        let value = u32::from(u16::from_le_bytes(low));
-        while run.is_some_and(|(_, last)| last < value) {
-            run = runs.next();
-        }
-        let Some((first, _)) = run else { break };
-        count += u32::from(first <= value);
-    }
-    count
 }
 
 /// Number of values from `first` to `last`.

@@ -87,6 +87,19 @@ pub(crate) fn intervals(runs: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
     sound(runs.iter().map(|&run| ends(run)))
 }
 
+/// Tells for each of these ascending values whether it is in the runs.
+fn in_runs(values: &[[u8; 2]], runs: &[[u8; 4]]) -> impl Iterator<Item = bool> {
+    let mut runs = intervals(runs);
+    let mut run = runs.next();
+    values.iter().map(move |&low| {
+        let value = u32::from(u16::from_le_bytes(low));
+        while run.is_some_and(|(_, last)| last < value) {
+            run = runs.next();
+        }
+        run.is_some_and(|(first, _)| first <= value)
+    })
+}
+
 /// Calls `visit` with the first and the last value that two runs share, for all pairs of runs that may
 /// share some. The first value is above the last one if they share none. A test here would be
 /// mispredicted: the caller finds out without a branch. Ends where `visit` gives false.

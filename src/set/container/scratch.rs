@@ -2,7 +2,8 @@
 
 use super::owned::{Owned, ones as ones_of};
 use super::{
-    BitmapWords, Container, MAX_ARRAY, Op, SPAN, WORDS, for_overlaps, intervals, run, sound,
+    BitmapWords, Container, MAX_ARRAY, Op, SPAN, WORDS, for_overlaps, in_runs, intervals, run,
+    sound,
 };
 use crate::kernel::steps;
 use crate::kernel::words;
@@ -251,14 +252,8 @@ impl Scratch {
                 }
             }
             Container::Runs(runs) => {
-                let mut runs = intervals(runs);
-                let mut run = runs.next();
-                for &low in values {
-                    let value = u32::from(u16::from_le_bytes(low));
-                    while run.is_some_and(|(_, last)| last < value) {
-                        run = runs.next();
-                    }
-                    push(low, run.is_some_and(|(first, _)| first <= value));
+                for (&low, found) in values.iter().zip(in_runs(values, runs)) {
+                    push(low, found);
                 }
             }
         }
