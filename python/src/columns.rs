@@ -2,9 +2,9 @@
 
 use crate::buffer::{Column, Refused, each_block};
 use crate::error::raise;
-use bitsort::sort::ReadNumbers;
+use bitsort::sort::{ReadNumbers, Sort};
 use pyo3::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Values that are copied out of shared memory at a time.
 pub(crate) const BLOCK: usize = 1 << 16;
@@ -34,20 +34,28 @@ impl Columns {
         self.count
     }
 
-    /// Calls `copy` with each column for a part of `out`, and with the row at which the part
-    /// begins. The first value of `out` has the index `from`.
-    fn each_part<T>(
+    /// Fills `out` with the values from index `from` on, each made a `T` by `narrow`. Columns that have
+    /// values of this size, and none to refuse, are copied as they are.
+    fn fill<T: bytemuck::Pod>(
         &self,
         mut from: usize,
         mut out: &mut [T],
-        copy: impl Fn(&Column, usize, &mut [T]) -> Result<(), Refused>,
+        narrow: impl Fn(u64) -> T,
     ) -> bitsort::Result<()> {
         let mut number = self.starts.partition_point(|start| *start <= from).saturating_sub(1);
         while !out.is_empty() {
             let (column, row) = (&self.parts[number], from - self.starts[number]);
             let count = out.len().min(column.len() - row);
             let (part, rest) = std::mem::take(&mut out).split_at_mut(count);
-            copy(column, row, part).map_err(|refused| self.refuse(refused, from - row))?;
+            let copied = if column.is_plain(size_of::<T>()) {
+                column.copy_bytes(row, bytemuck::cast_slice_mut(part))
+            } else {
+                let mut values = Vec::with_capacity(count);
+                let copied = column.copy(row, count, false, &mut values);
+                part.iter_mut().zip(values).for_each(|(to, value)| *to = narrow(value));
+                copied
+            };
+            copied.map_err(|refused| self.refuse(refused, from - row))?;
             (out, from, number) = (rest, from + count, number + 1);
         }
         Ok(())
@@ -75,30 +83,13 @@ impl Columns {
     }
 }
 
-fn copy_widened<T>(
-    column: &Column,
-    row: usize,
-    out: &mut [T],
-    narrow: impl Fn(u64) -> T,
-) -> Result<(), Refused> {
-    let mut values = Vec::with_capacity(out.len());
-    column.copy(row, out.len(), false, &mut values)?;
-    out.iter_mut().zip(values).for_each(|(to, value)| *to = narrow(value));
-    Ok(())
-}
-
 impl ReadNumbers<u64> for Columns {
     fn count(&self) -> usize {
         self.count
     }
 
     fn read(&self, from: usize, out: &mut [u64]) -> bitsort::Result<()> {
-        self.each_part(from, out, |column, row, out| {
-            if column.is_plain(8) {
-                return column.copy_bytes(row, bytemuck::cast_slice_mut(out));
-            }
-            copy_widened(column, row, out, |value| value)
-        })
+        self.fill(from, out, |value| value)
     }
 }
 
@@ -108,12 +99,17 @@ impl ReadNumbers<u32> for Columns {
     }
 
     fn read(&self, from: usize, out: &mut [u32]) -> bitsort::Result<()> {
-        self.each_part(from, out, |column, row, out| {
-            if column.is_plain(4) {
-                return column.copy_bytes(row, bytemuck::cast_slice_mut(out));
-            }
-            #[expect(clippy::cast_possible_truncation, reason = "all columns are narrow")]
-            copy_widened(column, row, out, |value| value as u32)
-        })
+        #[expect(clippy::cast_possible_truncation, reason = "all columns are narrow")]
+        self.fill(from, out, |value| value as u32)
     }
+}
+
+/// Does `job`, a sort of the columns. If a value is refused, that is why it fails.
+pub(crate) fn sorted<T>(
+    columns: Vec<Column>,
+    sort: Sort,
+    job: impl FnOnce(Sort) -> bitsort::Result<T>,
+) -> PyResult<T> {
+    let columns = Arc::new(Columns::of(columns));
+    columns.told(job(sort.array("the array", Arc::clone(&columns) as _)))
 }

@@ -2,7 +2,7 @@
 
 use crate::arrow::{Imported, import};
 use crate::buffer::{Array, Column, Refused, each_block};
-use crate::columns::{BLOCK, Columns};
+use crate::columns::{BLOCK, sorted};
 use crate::error::{check_memory, invalid, push, wrong_type};
 use crate::source::{Source, source_of};
 use crate::work::{check, interrupted};
@@ -310,13 +310,11 @@ impl Numbers {
                 Ok(set)
             }
             Self::Columns(columns) if columns.iter().map(Column::len).sum::<usize>() > MANY => {
-                let columns = Arc::new(Columns::of(columns));
-                let mut sort = Sort::new().array("the array", Arc::clone(&columns) as _);
+                let mut sort = Sort::new().progress(Arc::clone(progress));
                 if let Some(threads) = threads {
                     sort = sort.threads(threads);
                 }
-                let sorted = sort.progress(Arc::clone(progress)).into_set();
-                columns.told(sorted).map(|(set, _)| set)
+                sorted(columns, sort, Sort::into_set).map(|(set, _)| set)
             }
             other => {
                 if let Self::Range(first, last, step) = other {

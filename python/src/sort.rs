@@ -1,7 +1,7 @@
 //! `sort`: files and arrays, within a memory limit.
 
 use crate::buffer::{Array, Kind};
-use crate::columns::Columns;
+use crate::columns::sorted;
 use crate::error::{invalid, raise, wrong_type};
 use crate::in_memory;
 use crate::numbers::{Numbers, natural, number};
@@ -374,10 +374,7 @@ fn with_input<T>(
 ) -> PyResult<T> {
     match input {
         Input::Files(files) => job(files.into_iter().fold(sort, Sort::file)).map_err(raise),
-        Input::Numbers(numbers) => {
-            let columns = Arc::new(Columns::of(numbers.into_columns()?));
-            columns.told(job(sort.array("the array", Arc::clone(&columns) as _)))
-        }
+        Input::Numbers(numbers) => sorted(numbers.into_columns()?, sort, job),
     }
 }
 

@@ -18,15 +18,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             line_hint(program, input, *line, *reason, excerpt)
         }
         Error::MalformedRow { .. } => skipping(program),
-        // A column of Parquet has keys of its own, which no funnel changes.
-        Error::NoKey { expected, .. }
-            if [Funnel::Long, Funnel::Int, Funnel::Chars]
-                .map(Funnel::expected)
-                .contains(expected) =>
-        {
-            "choose another --funnel; --skip-empty leaves empty lines out, --crlf carriage returns"
-        }
-        Error::NoKey { .. } => "--skip-empty leaves empty lines out, --crlf carriage returns",
+        Error::NoKey { expected, .. } => key_hint(expected),
         Error::NoField { .. } => "check --column and --delimiter",
         Error::TableColumn { what, .. } => column_hint(program, what),
         Error::LeftOut { .. } => "cargo install --path . --features columnar",
@@ -80,7 +72,17 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
     })
 }
 
-/// The hint for a column of a table. What is wrong with it shows in the words of the error.
+/// The hint for a line that is no key of this kind.
+fn key_hint(expected: &str) -> &'static str {
+    // A column of Parquet has keys of its own, which no funnel changes.
+    if [Funnel::Long, Funnel::Int, Funnel::Chars].map(Funnel::expected).contains(&expected) {
+        "choose another --funnel; --skip-empty leaves empty lines out, --crlf carriage returns"
+    } else {
+        "--skip-empty leaves empty lines out, --crlf carriage returns"
+    }
+}
+
+/// The hint for a column of a table. The words of the error say what is wrong with it.
 fn column_hint(program: &str, what: &str) -> &'static str {
     // A column that was chosen holds no integers; of one that was not, other words say so.
     let is_other_kind = what.contains(" holds ") && !what.contains(", which holds ");
