@@ -5,8 +5,8 @@ use arrow_array::builder::StringViewBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type as Int32Arrow, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, DictionaryArray, Int8Array, Int64Array, RecordBatch, StringArray,
-    StructArray, UInt32Array,
+    Array, ArrayRef, BinaryArray, Decimal128Array, DictionaryArray, Int8Array, Int64Array,
+    RecordBatch, StringArray, StructArray, UInt32Array,
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::reader::FileReader;
@@ -202,23 +202,91 @@ fn numbers_may_be_texts() {
     // The only column of a table without integers needs no name.
     arrow(&work.file("one"), &batch.project(&[3]).unwrap());
     assert_eq!(work.run("one").quiet(), sorted);
-    let schema = "message one { REQUIRED BYTE_ARRAY phone (UTF8); }";
-    let schema = Arc::new(parse_message_type(schema).unwrap());
-    let file = File::create(work.file("one.parquet")).unwrap();
-    let properties = Arc::new(properties().build());
-    let mut writer = SerializedFileWriter::new(file, schema, properties).unwrap();
-    let mut group = writer.next_row_group().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
     // Of 4 bytes each: their statistics are no numbers.
     let texts = ["0049", "7   ", "  12"].map(ByteArray::from);
-    column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap();
-    column.close().unwrap();
-    group.close().unwrap();
-    writer.close().unwrap();
+    one_column::<ByteArrayType>(&work.file("one.parquet"), "BYTE_ARRAY phone (UTF8)", &texts);
     assert_eq!(work.run("one.parquet").quiet(), "7\n12\n49\n");
     assert_eq!(work.set("contains one.parquet 12", "").quiet(), "true\n");
     let rejects = "one.parquet --column phone --rejects r --mem 64M --threads 8";
     assert_eq!(work.run(rejects).quiet(), "7\n12\n49\n");
+}
+
+/// Writes a Parquet file of one column of this type.
+fn one_column<T: parquet::data_type::DataType>(path: &Path, column: &str, values: &[T::T]) {
+    let schema = parse_message_type(&format!("message one {{ REQUIRED {column}; }}")).unwrap();
+    let file = File::create(path).unwrap();
+    let properties = Arc::new(properties().build());
+    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), properties).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<T>().write_batch(values, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn decimals_without_a_fraction_are_numbers() {
+    let work = Workspace::new();
+    let big = i128::from(u64::MAX);
+    let wide = [7, big, 0, big + 1, -1, i128::MIN / 2];
+    let bytes = |value: i128| -> ByteArray {
+        let bytes = value.to_be_bytes();
+        let spare = bytes
+            .windows(2)
+            .take_while(|two| two[0] == 0 && two[1] < 0x80 || two[0] == 0xFF && two[1] >= 0x80);
+        bytes[spare.count()..].to_vec().into()
+    };
+    let fixed = |len: usize| {
+        let wide = wide.iter().map(move |&value| {
+            let fill = if value < 0 { 0xFF } else { 0 };
+            let mut whole = [fill; 48];
+            whole[32..].copy_from_slice(&value.to_be_bytes());
+            FixedLenByteArray::from(whole[48 - len..].to_vec())
+        });
+        wide.collect::<Vec<_>>()
+    };
+    let path = |name: &str| work.file(name);
+    one_column::<Int32Type>(&path("4.parquet"), "INT32 id (DECIMAL(9,0))", &[7, -5, 0]);
+    one_column::<Int64Type>(&path("8.parquet"), "INT64 id (DECIMAL(18,0))", &[7, -5, 0]);
+    // The lowest 9 bytes of the last value are 0.
+    let column = "FIXED_LEN_BYTE_ARRAY(9) id (DECIMAL(20,0))";
+    one_column::<FixedLenByteArrayType>(&path("9.parquet"), column, &fixed(9)[..5]);
+    let column = "FIXED_LEN_BYTE_ARRAY(32) id (DECIMAL(76,0))";
+    one_column::<FixedLenByteArrayType>(&path("32.parquet"), column, &fixed(32));
+    let some = wide.map(bytes);
+    one_column::<ByteArrayType>(&path("any.parquet"), "BYTE_ARRAY id (DECIMAL(38,0))", &some);
+    let decimals: Decimal128Array = wide.iter().copied().map(Some).chain([None]).collect();
+    let decimals = Arc::new(decimals.with_precision_and_scale(38, 0).unwrap()) as ArrayRef;
+    arrow(&path("d.arrow"), &RecordBatch::try_from_iter([("id", decimals)]).unwrap());
+    for (file, most) in [
+        ("4.parquet", "0\n7\n"),
+        ("8.parquet", "0\n7\n"),
+        ("9.parquet", "0\n7\n18446744073709551615\n"),
+        ("32.parquet", "0\n7\n18446744073709551615\n"),
+        ("any.parquet", "0\n7\n18446744073709551615\n"),
+        ("d.arrow", "0\n7\n18446744073709551615\n"),
+    ] {
+        assert_eq!(work.run(&format!("{file} --rejects r")).out, most, "{file}");
+        // Rows are decimals, in whatever notation texts are.
+        let hex = most.replace("18446744073709551615", "ffffffffffffffff");
+        assert_eq!(work.run(&format!("{file} --as hex --rejects r")).out, hex, "{file}");
+        work.run(file).refused("row");
+    }
+    assert_eq!(work.read("r").lines().count(), 3, "{}", work.read("r"));
+    // Columns of integers and of text come first; the keys of rows are no decimals.
+    let texts = Arc::new(StringArray::from(vec!["5", "6"])) as ArrayRef;
+    let fraction = Decimal128Array::from(vec![10, 20]).with_precision_and_scale(9, 1).unwrap();
+    let whole = Decimal128Array::from(vec![10, 20]).with_precision_and_scale(9, 0).unwrap();
+    let both = [("text", texts), ("whole", Arc::new(whole) as ArrayRef)];
+    arrow(&path("both"), &RecordBatch::try_from_iter(both).unwrap());
+    assert_eq!(work.run("both").quiet(), "5\n6\n");
+    assert_eq!(work.run("both --column whole").quiet(), "10\n20\n");
+    work.set("group both --key whole --column text -o g.sets", "").refused("holds Decimal");
+    let fraction = RecordBatch::try_from_iter([("id", Arc::new(fraction) as ArrayRef)]).unwrap();
+    arrow(&path("fraction"), &fraction);
+    work.run("fraction").refused("holds Decimal");
+    work.run("fraction --column id").refused("holds Decimal");
 }
 
 #[test]

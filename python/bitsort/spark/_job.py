@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -252,12 +253,28 @@ def files_of(paths: Paths) -> list[str]:
     return [file for path in named for file in _files(os.fspath(path))]
 
 
+def _is_plain_folder(path: str) -> bool:
+    """Whether it is a folder, and no set of several parts."""
+    return os.path.isdir(path) and not os.path.exists(os.path.join(path, "_manifest.json"))
+
+
 def _files(path: str) -> list[str]:
     """The files that a path, a pattern or a folder names, in order."""
-    if os.path.isdir(path) and not os.path.exists(os.path.join(path, "_manifest.json")):
+    if _is_plain_folder(path):
         names = sorted(name for name in os.listdir(path) if name[0] not in "._")
-        return [os.path.abspath(os.path.join(path, name)) for name in names]
+        files = [os.path.abspath(os.path.join(path, name)) for name in names]
+        folder = next((file for file in files if _is_plain_folder(file)), None)
+        if folder is not None:
+            raise ValueError(
+                f"{path} has folders, as {folder}: read what partitionBy wrote as a DataFrame, or "
+                "name the files"
+            )
+        return files
     found = [path] if os.path.exists(kernel.file_of(path)) else sorted(glob.glob(path))
+    if not found and re.match("[a-z0-9]+:/", path):
+        raise ValueError(
+            f"{path} is a URI: give a path that every executor can read, or a DataFrame of it"
+        )
     if not found:
         raise FileNotFoundError(f"there is no file {path}")
     return [kernel.whole_path(name) for name in found]

@@ -557,6 +557,9 @@ def test_ids_that_are_no_bigint(spark, tmp_path):
     (tmp_path / "a.txt").write_text(f"3\n{large}\n")
     decimals = spark.createDataFrame([(Decimal(3),), (Decimal(large),)], "id decimal(20,0)")
     assert bss.build(decimals, "id", str(tmp_path / "out")).cardinality == 2
+    decimals.write.parquet(str(tmp_path / "decimals"))
+    bss.build(str(tmp_path / "decimals"), "id", str(tmp_path / "found"), spark=spark)
+    assert list(bs.open(tmp_path / "found")) == [3, large]
     assert list(bs.open(tmp_path / "out")) == [3, large]
     bss.sort(tmp_path / "a.txt", None, str(tmp_path / "sorted"))
     texts = [file.read_text() for file in sorted((tmp_path / "sorted").glob("part-*"))]
@@ -591,3 +594,13 @@ def test_what_is_refused(spark, tmp_path):
         bss.union(str(tmp_path / "set"), out=str(tmp_path / "out"))
     with pytest.raises(Exception, match=r"part-00001\.bits is missing"):
         spark.read.format("bits").load(str(tmp_path / "set")).count()
+
+
+def test_folders_and_addresses_are_refused_with_what_to_do(spark, tmp_path):
+    rows = spark.createDataFrame([(1, "a"), (2, "b")], "id bigint, tag string")
+    rows.write.partitionBy("tag").parquet(str(tmp_path / "rows"))
+    with pytest.raises(ValueError, match="read what partitionBy wrote as a DataFrame"):
+        bss.build(str(tmp_path / "rows"), "id", str(tmp_path / "out"), spark=spark)
+    for address in ("s3://bucket/rows", "hdfs:///rows", "file:/rows"):
+        with pytest.raises(ValueError, match="is a URI"):
+            bss.build(address, "id", str(tmp_path / "out"), spark=spark)

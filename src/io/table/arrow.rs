@@ -2,7 +2,7 @@
 
 use super::bytes::FileBytes;
 use super::columns::{
-    Candidate, KEYS, Opened, Refused, Which, choose, choose_numbers, invalid, unsupported,
+    Candidate, KEYS, Opened, Refused, Stored, Which, choose, choose_numbers, invalid, unsupported,
 };
 use super::{Rows, TableOptions, TakeText, too_large};
 use crate::io::caught::caught;
@@ -35,7 +35,7 @@ const CONTINUATION: [u8; 4] = [0xFF; 4];
 pub(super) struct ArrowTable {
     bytes: FileBytes,
     values: Reader,
-    is_text: bool,
+    stored: Stored,
     keys: Option<Box<Reader>>,
     batches: Vec<Block>,
     /// About the bytes of the schema in memory.
@@ -302,7 +302,8 @@ fn candidates(schema: &Schema, is_right: impl Fn(&DataType) -> bool) -> Vec<Cand
     let candidate = |field: &Arc<Field>| {
         let kind = field.data_type();
         let other = (!is_right(kind)).then(|| kind.to_string());
-        Candidate { name: field.name().clone(), other, is_text: is_text(kind) }
+        let (is_text, is_decimal) = (is_text(kind), is_decimal(kind));
+        Candidate { name: field.name().clone(), other, is_text, is_decimal }
     };
     schema.fields().iter().map(candidate).collect()
 }
@@ -324,7 +325,7 @@ impl ArrowTable {
         let takes_encoded = wanted.is_some() || !has_plain;
         let is_id =
             |kind: &DataType| kind.is_integer() || takes_encoded && is_encoded_integer(kind);
-        let (column, is_text) = choose_numbers(&candidates(&schema, is_id), wanted)?;
+        let (column, stored) = choose_numbers(&candidates(&schema, is_id), wanted)?;
         let may_be_keys = |kind: &DataType| kind.is_integer() || is_key(kind);
         let choose_keys = |wanted| choose(&candidates(&schema, may_be_keys), Some(wanted), KEYS);
         let keys = keys.map(choose_keys).transpose()?;
@@ -366,7 +367,7 @@ impl ArrowTable {
         // The decoder has a schema, and so has that of the keys.
         let schema_bytes = (schema.fields().size() * (1 + usize::from(keys.is_some()))) as u64;
         let table =
-            Self { bytes, values, is_text, keys, batches, schema_bytes, dictionary_bytes: taken };
+            Self { bytes, values, stored, keys, batches, schema_bytes, dictionary_bytes: taken };
         Ok(Opened { table, rows })
     }
 
@@ -376,9 +377,9 @@ impl ArrowTable {
         places.saturating_add(self.schema_bytes).saturating_add(self.dictionary_bytes)
     }
 
-    /// Whether the numbers are texts, which [`BatchColumn::texts`] gives.
-    pub(super) fn is_text(&self) -> bool {
-        self.is_text
+    /// How the numbers are stored; [`BatchColumn::texts`] gives all but integers.
+    pub(super) fn stored(&self) -> Stored {
+        self.stored
     }
 
     /// Begins to read a column of a piece.
@@ -598,6 +599,16 @@ fn is_text(kind: &DataType) -> bool {
     }
 }
 
+fn is_decimal(kind: &DataType) -> bool {
+    matches!(
+        kind,
+        DataType::Decimal32(_, 0)
+            | DataType::Decimal64(_, 0)
+            | DataType::Decimal128(_, 0)
+            | DataType::Decimal256(_, 0)
+    )
+}
+
 /// The schema, with places instead of values in the columns that have a dictionary.
 fn with_places(schema: &Schema) -> Schema {
     let fields = schema.fields().iter().map(|field| match field.data_type() {
@@ -698,6 +709,10 @@ fn each_key(
         DataType::Int16 => each!(number kinds::Int16Type),
         DataType::Int32 => each!(number kinds::Int32Type),
         DataType::Int64 => each!(number kinds::Int64Type),
+        DataType::Decimal32(..) => each!(number kinds::Decimal32Type),
+        DataType::Decimal64(..) => each!(number kinds::Decimal64Type),
+        DataType::Decimal128(..) => each!(number kinds::Decimal128Type),
+        DataType::Decimal256(..) => each!(number kinds::Decimal256Type),
         _ => Err(invalid("the column holds no strings and no integers")),
     }
 }

@@ -10,6 +10,15 @@ pub(super) struct Opened<T> {
     pub(super) rows: Vec<u64>,
 }
 
+/// How the numbers of a column are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stored {
+    Integers,
+    /// Decimals without a fraction, which are read as text.
+    Decimals,
+    Texts,
+}
+
 /// A column that was chosen.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Which {
@@ -47,6 +56,8 @@ pub(super) struct Candidate {
     /// The type of its values, if they are not of the wanted kind.
     pub(super) other: Option<String>,
     pub(super) is_text: bool,
+    /// Whether it has decimals without a fraction.
+    pub(super) is_decimal: bool,
 }
 
 /// The columns of rows of Spark's bitmaps.
@@ -94,22 +105,28 @@ pub(super) fn choose(
     }
 }
 
-/// Number (from 0) of the wanted column of numbers, and whether these are texts. Without a wanted
-/// one, it is the only column of integers; if there are none, the only column of text.
+/// Number (from 0) of the wanted column of numbers, and how these are stored. Without a wanted
+/// one, it is the only column of integers; if there are none, the only column of text; if there are
+/// neither, the only one of decimals.
 pub(super) fn choose_numbers(
     candidates: &[Candidate],
     wanted: Option<&Column>,
-) -> Result<(usize, bool), Refused> {
+) -> Result<(usize, Stored), Refused> {
     let mut texts = (0..candidates.len()).filter(|&index| candidates[index].is_text);
+    let mut decimals = (0..candidates.len()).filter(|&index| candidates[index].is_decimal);
     let has_integers = candidates.iter().any(|candidate| candidate.other.is_none());
-    let index = match (wanted, texts.next(), texts.next()) {
-        (None, Some(only), None) if !has_integers => only,
+    let (texts, decimals) = ([texts.next(), texts.next()], [decimals.next(), decimals.next()]);
+    let index = match (wanted, texts, decimals) {
         (Some(_), ..) => choose_any(candidates, wanted)?,
+        (None, [Some(only), None], _) | (None, [None, _], [Some(only), None]) if !has_integers => {
+            only
+        }
         (None, ..) => choose(candidates, None, NUMBERS)?,
     };
     match &candidates[index] {
-        Candidate { other: Some(_), is_text: true, .. } => Ok((index, true)),
-        Candidate { other: None, .. } => Ok((index, false)),
+        Candidate { other: Some(_), is_text: true, .. } => Ok((index, Stored::Texts)),
+        Candidate { other: Some(_), is_decimal: true, .. } => Ok((index, Stored::Decimals)),
+        Candidate { other: None, .. } => Ok((index, Stored::Integers)),
         Candidate { name, other: Some(other), .. } => {
             Err(Refused::Column(format!("column \"{name}\" holds {other}, not {NUMBERS}")))
         }

@@ -59,7 +59,7 @@ impl ColumnFilters {
         let candidate = |column: &ColumnDescPtr| {
             let is_other = !is_any && sign_of_type(column).is_none();
             let other = is_other.then(|| column.physical_type().to_string());
-            Candidate { name: column.path().string(), other, is_text: false }
+            Candidate { name: column.path().string(), other, is_text: false, is_decimal: false }
         };
         let candidates: Vec<_> = columns.iter().map(candidate).collect();
         let index = choose_any(&candidates, wanted)?;

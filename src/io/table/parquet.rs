@@ -2,7 +2,7 @@
 
 use super::bytes::FileBytes;
 use super::columns::{
-    Candidate, KEYS, Opened, Refused, Which, choose, choose_numbers, invalid, unsupported,
+    Candidate, KEYS, Opened, Refused, Stored, Which, choose, choose_numbers, invalid, unsupported,
 };
 use super::pages::Pages;
 use super::{Rows, TakeText, too_large};
@@ -18,6 +18,7 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use ::parquet::file::reader::SerializedPageReader;
 use ::parquet::schema::types::ColumnDescriptor;
+use arrow_buffer::i256;
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
@@ -77,7 +78,7 @@ pub(super) struct ParquetTable {
     bounds: Option<(u64, u64)>,
     column: usize,
     is_signed: bool,
-    is_text: bool,
+    stored: Stored,
     /// The column of keys, and whether it has signed integers.
     keys: Option<(usize, bool)>,
 }
@@ -86,6 +87,7 @@ pub(super) struct ParquetTable {
 pub(super) struct ParquetColumn {
     raw: Raw,
     is_signed: bool,
+    is_decimal: bool,
     /// Definition level of a value that is not null.
     present: i16,
     levels: Vec<i16>,
@@ -159,7 +161,9 @@ fn candidate(column: &ColumnDescriptor) -> Candidate {
     };
     let other = signedness(column).is_none().then(kind);
     let is_bytes = column.max_rep_level() == 0 && column.physical_type() == Type::BYTE_ARRAY;
-    Candidate { name: column.path().string(), other, is_text: is_bytes && !is_decimal(column) }
+    let is_text = is_bytes && !is_decimal(column);
+    let is_decimal = column.max_rep_level() == 0 && is_decimal(column) && column.type_scale() == 0;
+    Candidate { name: column.path().string(), other, is_text, is_decimal }
 }
 
 /// Whether a column has decimals, whose stored form is another than their text.
@@ -259,7 +263,7 @@ impl ParquetTable {
         let metadata = metadata_of(&bytes)?;
         let columns = metadata.file_metadata().schema_descr().columns();
         let candidates: Vec<_> = columns.iter().map(|column| candidate(column)).collect();
-        let (column, is_text) = choose_numbers(&candidates, wanted)?;
+        let (column, stored) = choose_numbers(&candidates, wanted)?;
         let keys = keys.map(|wanted| -> Result<_, Refused> {
             let candidates: Vec<_> = columns.iter().map(|column| key_candidate(column)).collect();
             let index = choose(&candidates, Some(wanted), KEYS)?;
@@ -274,15 +278,15 @@ impl ParquetTable {
         if rows.iter().map(|&rows| i128::from(rows)).sum::<i128>() != i128::from(said) {
             return Err(invalid("its row groups have not as many rows as it says").into());
         }
-        // Texts have bounds as well, in the order of their bytes.
-        let bounds = if is_text { None } else { bounds_of(&metadata, column, is_signed) };
+        // Texts have bounds as well, in the order of their bytes, and so have decimals in bytes.
+        let has_bounds = stored == Stored::Integers;
+        let bounds = has_bounds.then(|| bounds_of(&metadata, column, is_signed)).flatten();
         let number = NEXT_TABLE.fetch_add(1, Ordering::Relaxed);
         let decoded = Decoded::new(number, metadata);
         let metadata_bytes = decoded.bytes;
         keep(decoded, bytes.limit_bytes);
         let bytes = Arc::new(bytes);
-        let table =
-            Self { bytes, number, metadata_bytes, bounds, column, is_signed, is_text, keys };
+        let table = Self { bytes, number, metadata_bytes, bounds, column, is_signed, stored, keys };
         Ok(Opened { table, rows })
     }
 
@@ -306,9 +310,9 @@ impl ParquetTable {
         Ok(metadata)
     }
 
-    /// Whether the numbers are texts, which [`ParquetColumn::texts`] gives.
-    pub(super) fn is_text(&self) -> bool {
-        self.is_text
+    /// How the numbers are stored; [`ParquetColumn::texts`] gives all but integers.
+    pub(super) fn stored(&self) -> Stored {
+        self.stored
     }
 
     /// Begins to read a column of a piece.
@@ -317,6 +321,7 @@ impl ParquetTable {
             Which::Numbers => (self.column, self.is_signed),
             Which::Keys => self.keys.ok_or_else(|| invalid("no column of keys is chosen"))?,
         };
+        let is_decimal = matches!(which, Which::Numbers) && self.stored == Stored::Decimals;
         let (reader, present) = column_reader(&self.bytes, &*self.metadata()?, piece, column)?;
         let raw = match reader {
             ColumnReader::Int32ColumnReader(reader) => Raw::Int32(reader, Vec::new()),
@@ -327,14 +332,14 @@ impl ParquetTable {
             }
             _ => return Err(invalid("the column holds no strings and no integers")),
         };
-        Ok(ParquetColumn { raw, is_signed, present, levels: Vec::new() })
+        Ok(ParquetColumn { raw, is_signed, is_decimal, present, levels: Vec::new() })
     }
 }
 
 impl ParquetColumn {
     /// Appends the next `count` rows, or fewer at the end.
     pub(super) fn numbers(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
-        let Self { raw, is_signed, present, levels } = self;
+        let Self { raw, is_signed, present, levels, .. } = self;
         levels.clear();
         let levels_of = Levels { levels, present: *present };
         match raw {
@@ -365,7 +370,7 @@ impl ParquetColumn {
 
     /// Hands over the texts or keys of the next `count` rows, or of fewer at the end.
     pub(super) fn texts(&mut self, count: usize, take: TakeText<'_>) -> io::Result<()> {
-        let Self { raw, is_signed, present, levels } = self;
+        let Self { raw, is_signed, is_decimal, present, levels } = self;
         levels.clear();
         let levels_of = Levels { levels, present: *present };
         match raw {
@@ -383,11 +388,15 @@ impl ParquetColumn {
             }
             Raw::Bytes(reader, raw) => {
                 read_raw(reader, raw, count, levels_of.levels)?;
-                levels_of.each_text(raw, take, |value, _| Ok(value.data()))
+                levels_of.each_text(raw, take, |value, text| {
+                    bytes_or_digits(*is_decimal, value.data(), text)
+                })
             }
             Raw::FixedBytes(reader, raw) => {
                 read_raw(reader, raw, count, levels_of.levels)?;
-                levels_of.each_text(raw, take, |value, _| Ok(value.data()))
+                levels_of.each_text(raw, take, |value, text| {
+                    bytes_or_digits(*is_decimal, value.data(), text)
+                })
             }
         }
     }
@@ -424,6 +433,29 @@ fn read_raw<T: DataType>(
 /// Appends an integer as text.
 fn digits(is_signed: bool, signed: i64, unsigned: u64, text: &mut Vec<u8>) -> io::Result<&[u8]> {
     if is_signed { write!(text, "{signed}") } else { write!(text, "{unsigned}") }?;
+    Ok(text)
+}
+
+/// The bytes of a text as they are, or the digits of a decimal without a fraction, whose bytes are
+/// a number with a sign, the highest first.
+fn bytes_or_digits<'v>(
+    is_decimal: bool,
+    bytes: &'v [u8],
+    text: &'v mut Vec<u8>,
+) -> io::Result<&'v [u8]> {
+    if !is_decimal {
+        return Ok(bytes);
+    }
+    let fill = if bytes.first().is_some_and(|&high| high >= 0x80) { 0xFF } else { 0 };
+    let mut whole = [fill; 32];
+    let start = whole.len().checked_sub(bytes.len()).filter(|_| !bytes.is_empty());
+    let start = start.ok_or_else(|| invalid("a decimal has no bytes, or more than 32"))?;
+    whole[start..].copy_from_slice(bytes);
+    let number = i256::from_be_bytes(whole);
+    match number.to_i128() {
+        Some(number) => write!(text, "{number}")?, // much faster
+        None => write!(text, "{number}")?,
+    }
     Ok(text)
 }
 

@@ -2,7 +2,7 @@
 
 use super::arrow::{ArrowTable, BatchColumn};
 use super::bytes::FileBytes;
-use super::columns::{Refused, Which, invalid};
+use super::columns::{Refused, Stored, Which, invalid};
 use super::parquet::{ParquetColumn, ParquetTable};
 use super::rows::LONG_KEY;
 use super::{Keys, Rows, TableFormat, TableOptions, TakeText, too_large};
@@ -146,14 +146,18 @@ impl Table {
     }
 
     fn begin(&self, piece: usize) -> io::Result<Piece> {
-        let is_text = match &self.content {
-            Content::Parquet(table) => table.is_text(),
-            Content::Arrow(table) => table.is_text(),
+        let stored = match &self.content {
+            Content::Parquet(table) => table.stored(),
+            Content::Arrow(table) => table.stored(),
         };
         Ok(Piece {
             name: self.name.clone(),
             numbers: self.column(Which::Numbers, piece)?,
-            notation: is_text.then_some(self.notation),
+            notation: match stored {
+                Stored::Integers => None,
+                Stored::Decimals => Some(Notation::DECIMAL),
+                Stored::Texts => Some(self.notation),
+            },
             keys: self.has_keys.then(|| self.column(Which::Keys, piece)).transpose()?,
             limit_bytes: self.piece_bytes.max((BATCH_ROWS * LONG_KEY) as u64),
             rows_left: self.piece_rows(piece),
