@@ -10,6 +10,7 @@
 use super::Level;
 #[cfg(target_arch = "x86_64")]
 use super::level::Isa;
+use super::ones::{SLACK, ones};
 use super::task::{Task, run};
 
 /// The place of the set bit that has `index` set bits below it; 64 if there is none.
@@ -91,11 +92,16 @@ impl Sequence<'_> {
         low & !(u64::MAX << self.low_bits)
     }
 
-    /// The uppers from bit `place` on, filled with zeros; none behind their end.
+    /// Number `index`, plus `base`, wrapping. Its bit of the uppers is at `place`.
+    ///
+    /// # Panics
+    ///
+    /// If the lows have no such number.
     #[inline]
-    fn word(self, place: usize) -> Option<u64> {
-        let word = self.uppers.get(place >> 6)?;
-        Some(u64::from_le_bytes(*word) & u64::MAX << (place & 63))
+    pub(crate) fn number(self, base: u64, index: usize, place: usize) -> u64 {
+        // With damaged bits there may be fewer zeros than the index says.
+        let high = (place as u64).wrapping_sub(index as u64);
+        base.wrapping_add(high << self.low_bits | self.low(index))
     }
 
     /// The place behind the next `count` bits that are `wanted`, from `place` on. `select` selects
@@ -201,61 +207,6 @@ impl Sequence<'_> {
         Some(Err(end))
     }
 
-    /// Fills `out` with the places of one bits, from bit `place` on. Gives how many there were.
-    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
-    #[inline(always)]
-    fn places(self, place: usize, out: &mut [u64]) -> usize {
-        let (mut first, mut found) = (place >> 6 << 6, 0);
-        let mut word = self.word(place);
-        while let Some(ones) = word
-            && found < out.len()
-        {
-            let count = (ones.count_ones() as usize).min(out.len() - found);
-            let mut rest = ones;
-            for slot in &mut out[found..found + count] {
-                *slot = first as u64 + u64::from(rest.trailing_zeros());
-                rest &= rest.wrapping_sub(1);
-            }
-            found += count;
-            first += 64;
-            word = self.word(first);
-        }
-        found
-    }
-
-    /// Replaces the places in `out` by the numbers from `index` on, plus `base`: `N` of them at a
-    /// time.
-    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
-    #[inline(always)]
-    fn join_all<const N: usize>(self, base: u64, index: usize, out: &mut [u64]) {
-        let bits = u64::from(self.low_bits);
-        let mask = !(u64::MAX << bits);
-        let (chunks, rest) = out.as_chunks_mut::<N>();
-        let mut next = index;
-        for chunk in chunks {
-            let bit = next * self.low_bits as usize;
-            let bytes = self.lows[bit >> 3..][..8].as_chunks().0[0];
-            let lows = u64::from_le_bytes(bytes) >> (bit & 7);
-            for (number, slot) in (0..).zip(chunk) {
-                // With damaged bits there may be fewer zeros than the index says.
-                let high = slot.wrapping_sub(next as u64 + number);
-                *slot = base.wrapping_add(high << bits | (lows >> (number * bits) & mask));
-            }
-            next += N;
-        }
-        self.join_each(base, next, rest);
-    }
-
-    /// The same, one by one.
-    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
-    #[inline(always)]
-    fn join_each(self, base: u64, index: usize, out: &mut [u64]) {
-        for (index, slot) in (index..).zip(out) {
-            let high = slot.wrapping_sub(index as u64);
-            *slot = base.wrapping_add(high << self.low_bits | self.low(index));
-        }
-    }
-
     /// Fills `out` with the numbers from `index` on, each plus `base`, wrapping. It looks for the
     /// first one from bit `place` on. Gives how many there were, and whether they ascend.
     ///
@@ -270,7 +221,28 @@ impl Sequence<'_> {
         place: usize,
         out: &mut [u64],
     ) -> (usize, bool) {
-        run(level, Decode { sequence: self, base, index, place, out })
+        let (mut words, mut places) = ([0; WORDS], [0; 64 * WORDS + SLACK]);
+        let (mut first, mut found, mut ascend) = (place >> 6, 0, true);
+        let mut behind = u64::MAX << (place & 63);
+        while found < out.len() {
+            let uppers = self.uppers.get(first..).unwrap_or_default();
+            let left = out.len() - found;
+            // Most words have at least 16 one bits.
+            let count = uppers.len().min(left / 16 + 1).min(WORDS);
+            if count == 0 {
+                break;
+            }
+            for (word, upper) in words.iter_mut().zip(&uppers[..count]) {
+                *word = u64::from_le_bytes(*upper) & std::mem::replace(&mut behind, u64::MAX);
+            }
+            let ones = ones(level, &words[..count], 0, &mut places).min(left);
+            let places = &places[..ones];
+            let task =
+                Join { sequence: self, base, index: index + found, first, places, out, found };
+            ascend &= run(level, task);
+            (first, found) = (first + count, found + ones);
+        }
+        (found, ascend)
     }
 
     /// Writes how many numbers have a high part below `2^log`, below twice as much, and so on, by
@@ -304,33 +276,92 @@ impl Task for Sample<'_, '_> {
     }
 }
 
-struct Decode<'a, 'o> {
+/// Words of the uppers that are decoded together.
+const WORDS: usize = 8;
+
+/// Where the lows of 8 numbers begin, for each number of low bits, modulo 64. Read from a table, they
+/// are a vector; the compiler computes products one by one.
+static SHIFTS: [[u64; 8]; 64] = {
+    let mut table = [[0; 8]; 64];
+    let mut entry = 0;
+    while entry < 64 * 8 {
+        let (bits, number) = (entry / 8, entry % 8);
+        table[bits][number] = (bits * number % 64) as u64;
+        entry += 1;
+    }
+    table
+};
+
+/// Joins the high parts of numbers with their lows.
+struct Join<'a, 'o> {
     sequence: Sequence<'a>,
     base: u64,
+    /// The index of the first number.
     index: usize,
-    place: usize,
+    /// The word of the uppers where the places begin.
+    first: usize,
+    places: &'o [u32],
+    /// The numbers; so many of them are there.
     out: &'o mut [u64],
+    found: usize,
 }
 
-impl Task for Decode<'_, '_> {
-    type Output = (usize, bool);
+impl Join<'_, '_> {
+    /// Joins `N` numbers at a time, whose lows are in one load.
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn all<const N: usize>(&mut self) {
+        let Self { sequence, base, ref mut index, first, places, found, .. } = *self;
+        let bits = u64::from(sequence.low_bits);
+        let mask = !(u64::MAX << bits);
+        let shifts = &SHIFTS[sequence.low_bits as usize];
+        let out = &mut self.out[found..found + places.len()];
+        for (out, places) in out.as_chunks_mut::<N>().0.iter_mut().zip(places.as_chunks::<N>().0) {
+            let bit = *index * sequence.low_bits as usize;
+            let bytes = sequence.lows[bit >> 3..][..8].as_chunks().0[0];
+            let lows = u64::from_le_bytes(bytes) >> (bit & 7);
+            let before = (64 * first as u64).wrapping_sub(*index as u64);
+            // Made whole before it is stored, so that the compiler sees that it is a vector.
+            *out = std::array::from_fn(|at| {
+                let high = before.wrapping_add(places[at].into()).wrapping_sub(at as u64);
+                base.wrapping_add(high << bits | (lows >> shifts[at] & mask))
+            });
+            *index += N;
+        }
+        let done = places.len() / N * N;
+        (self.found, self.places) = (found + done, &places[done..]);
+    }
+
+    /// Joins the rest, one by one.
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn each(&mut self) {
+        let out = self.out[self.found..].iter_mut().zip(self.places);
+        for (index, (out, &place)) in (self.index..).zip(out) {
+            *out = self.sequence.number(self.base, index, 64 * self.first + place as usize);
+        }
+    }
+}
+
+impl Task for Join<'_, '_> {
+    /// Whether the numbers ascend, and lie behind the last one that was there.
+    type Output = bool;
 
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     #[inline(always)]
-    fn run(self) -> (usize, bool) {
-        let Self { sequence, base, index, place, out } = self;
-        let found = sequence.places(place, out);
-        let out = &mut out[..found];
-        // As many lows as are in one load, at whatever bit it begins.
-        match sequence.low_bits {
-            ..=7 => sequence.join_all::<8>(base, index, out),
-            8..=14 => sequence.join_all::<4>(base, index, out),
-            15..=28 => sequence.join_all::<2>(base, index, out),
-            29..=56 => sequence.join_all::<1>(base, index, out),
-            _ => sequence.join_each(base, index, out),
+    fn run(mut self) -> bool {
+        let joined = self.found.saturating_sub(1)..self.found + self.places.len();
+        // As many lows as are in one load, at whatever bit it begins; of whole bytes, at the first.
+        match self.sequence.low_bits {
+            ..=8 => self.all::<8>(),
+            9..=14 | 16 => self.all::<4>(),
+            15..=28 | 32 => self.all::<2>(),
+            29..=56 => self.all::<1>(),
+            _ => {}
         }
-        let descents = out.windows(2).map(|pair| u64::from(pair[0] >= pair[1]));
-        (found, descents.sum::<u64>() == 0)
+        self.each();
+        let descents = self.out[joined].windows(2).map(|pair| u64::from(pair[0] >= pair[1]));
+        descents.sum::<u64>() == 0
     }
 }
 

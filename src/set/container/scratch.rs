@@ -5,6 +5,7 @@ use super::{
     BitmapWords, Container, MAX_ARRAY, Op, SPAN, WORDS, for_overlaps, in_runs, intervals, run,
     sound,
 };
+use crate::kernel::low_halves::low_halves;
 use crate::kernel::steps;
 use crate::kernel::words;
 use crate::kernel::{Level, arrays, ones};
@@ -144,11 +145,8 @@ impl Scratch {
     /// after the last of them.
     pub(crate) fn append(&mut self, values: &[u64]) {
         let Kind::Array(count) = self.kind else { return };
-        self.values.truncate(count);
-        self.values.extend(values.iter().map(|value| {
-            let [first, second, ..] = value.to_le_bytes();
-            [first, second]
-        }));
+        self.values.resize(count + values.len(), [0; 2]);
+        low_halves(Level::best(), 0, values, &mut self.values[count..]);
         self.kind = Kind::Array(self.values.len());
     }
 

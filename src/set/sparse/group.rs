@@ -148,9 +148,8 @@ impl<'a> Group<'a> {
 
     /// Value `index`. The group must have it.
     pub(crate) fn select(self, index: usize) -> Result<u64, Damage> {
-        let mut value = [0];
-        self.decode(index, &mut value)?;
-        let [value] = value;
+        let value = self.sequence.number(self.base, index, self.place(index)?);
+        self.check_ends(index, &[value])?;
         Ok(value)
     }
 
@@ -159,13 +158,21 @@ impl<'a> Group<'a> {
         steps::count(1 + out.len() / 8);
         let place = self.place(index)?;
         let (found, ascend) = self.sequence.decode(Level::best(), self.base, index, place, out);
-        let in_range =
-            |value: Option<&u64>| value.is_none_or(|value| (self.base..=self.last).contains(value));
-        if found < out.len() || !in_range(out.first()) || !in_range(out.last()) {
+        if found < out.len() {
             return Err(self.misplaced());
         }
         if !ascend {
             return Err(self.damage("the values of a group do not ascend"));
+        }
+        self.check_ends(index, out)
+    }
+
+    /// Fails if the first or the last of the values from `index` on cannot be there.
+    fn check_ends(self, index: usize, out: &[u64]) -> Result<(), Damage> {
+        let in_range =
+            |value: Option<&u64>| value.is_none_or(|value| (self.base..=self.last).contains(value));
+        if !in_range(out.first()) || !in_range(out.last()) {
+            return Err(self.misplaced());
         }
         let is_first = index > 0 || out.first().is_none_or(|&value| value == self.base);
         let is_end = index + out.len() == self.layout.count;

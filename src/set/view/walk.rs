@@ -7,7 +7,7 @@ use crate::set::container::Scratch;
 use std::sync::Arc;
 
 /// Most values that are decoded at once.
-pub(super) const BLOCK: usize = 512;
+pub(crate) const BLOCK: usize = 512;
 /// The same just after a seek, because another seek may follow.
 const FIRST_BLOCK: usize = 16;
 
@@ -236,7 +236,7 @@ impl<'a> Walk<'a> {
         scratch.clear();
         loop {
             let rest = self.rest()?;
-            let alike = rest.iter().take_while(|&&value| value >> 16 == key).count();
+            let alike = rest.partition_point(|&value| value >> 16 == key); // they ascend
             scratch.append(&rest[..alike]);
             let is_last = alike < rest.len() || rest.is_empty();
             self.pass(alike);
