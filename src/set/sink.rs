@@ -139,7 +139,9 @@ pub(crate) fn temporary_set(
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<SetFile> {
     let file = spool.file()?;
-    write_best(BitsWriter::temporary(&file, spool.clone()), &file, &spool.label(), spool, produce)?;
+    let mut sink = BestSink::temporary(&file, spool.clone());
+    produce(&mut sink)?;
+    sink.finish()?;
     SetFile::from_file(&file, path)
 }
 
@@ -198,37 +200,34 @@ pub(super) fn write_bits(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<u64> {
-    let writer = BitsWriter::new(file, label, format, spool.clone());
-    Ok(write_best(writer, file, label, spool, produce)?.cardinality)
-}
-
-/// Writes a `.bits` file, and again in another representation if that turns out to be better.
-fn write_best(
-    writer: BitsWriter<'_>,
-    file: &File,
-    label: &FileLabel,
-    spool: &Spool,
-    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
-) -> Result<Extent> {
-    let mut sink = BestSink { writer, file, label, spool };
+    let mut sink = BestSink::new(file, label.clone(), format, spool.clone());
     produce(&mut sink)?;
-    let Finished { extent, better } = sink.writer.finish()?;
-    if let Some(better) = better {
-        rewrite(file, label, spool, better)?;
-    }
-    Ok(extent)
+    Ok(sink.finish()?.cardinality)
 }
 
 /// Writes a `.bits` file, and begins again as soon as another representation is better: a set whose
-/// first values lie together and the others far apart would take many times its bytes until the end.
-struct BestSink<'s, 'f> {
+/// first values are not like the others would take many times its bytes until the end.
+#[derive(Debug)]
+pub(super) struct BestSink<'f> {
     writer: BitsWriter<'f>,
-    file: &'s File,
-    label: &'s FileLabel,
-    spool: &'s Spool,
+    file: &'f File,
+    label: FileLabel,
+    spool: Spool,
 }
 
-impl BestSink<'_, '_> {
+impl<'f> BestSink<'f> {
+    /// See [`BitsWriter::new`].
+    pub(super) fn new(file: &'f File, label: FileLabel, format: SetFormat, spool: Spool) -> Self {
+        let writer = BitsWriter::new(file, &label, format, spool.clone());
+        Self { writer, file, label, spool }
+    }
+
+    /// See [`BitsWriter::temporary`].
+    fn temporary(file: &'f File, spool: Spool) -> Self {
+        let (writer, label) = (BitsWriter::temporary(file, spool.clone()), spool.label());
+        Self { writer, file, label, spool }
+    }
+
     fn reconsider(&mut self) -> Result<()> {
         let Some(better) = self.writer.better_by_now() else { return Ok(()) };
         let anew = self.writer.anew(better);
@@ -238,9 +237,18 @@ impl BestSink<'_, '_> {
         self.file.set_len(0).map_err(self.label.failed())?;
         copy_set(&SetFile::from_file(&before, self.label.path())?, &mut self.writer)
     }
+
+    /// Completes the file, and writes it again if another representation turns out to be better.
+    pub(super) fn finish(self) -> Result<Extent> {
+        let Finished { extent, better } = self.writer.finish()?;
+        if let Some(better) = better {
+            rewrite(self.file, &self.label, &self.spool, better)?;
+        }
+        Ok(extent)
+    }
 }
 
-impl ValueSink for BestSink<'_, '_> {
+impl ValueSink for BestSink<'_> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         self.writer.container(key, container)?;
         self.reconsider()
@@ -252,7 +260,10 @@ impl ValueSink for BestSink<'_, '_> {
     }
 
     fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
-        self.writer.runs(source)
+        if self.writer.lists(source) {
+            return self.writer.runs(source);
+        }
+        push_runs(self, source)
     }
 
     fn begin_stretches(&mut self) -> bool {
@@ -273,12 +284,7 @@ fn copy(mut from: &File, mut to: &File) -> io::Result<()> {
 }
 
 /// Changes the representation of a `.bits` file.
-pub(super) fn rewrite(
-    file: &File,
-    label: &FileLabel,
-    spool: &Spool,
-    format: SetFormat,
-) -> Result<()> {
+fn rewrite(file: &File, label: &FileLabel, spool: &Spool, format: SetFormat) -> Result<()> {
     let set = SetFile::from_file(file, label.path())?;
     let better = spool.file()?;
     let mut writer = BitsWriter::new(&better, &spool.label(), format, spool.clone());
@@ -575,12 +581,11 @@ mod tests {
     /// Writes ascending values; gives whether they would have to be written again at the end.
     fn written(file: &File, values: &[u64], is_temporary: bool) -> bool {
         let (label, spool) = (FileLabel::output(Path::new("out")), Spool::default());
-        let writer = if is_temporary {
-            BitsWriter::temporary(file, spool.clone())
+        let mut sink = if is_temporary {
+            BestSink::temporary(file, spool)
         } else {
-            BitsWriter::new(file, &label, SetFormat::Bits, spool.clone())
+            BestSink::new(file, label, SetFormat::Bits, spool)
         };
-        let mut sink = BestSink { writer, file, label: &label, spool: &spool };
         // Pieces end with a container, as those of a sort do.
         let mut rest = values;
         while let Some(last) = rest.get(rest.len().min(1000).saturating_sub(1)) {
@@ -592,6 +597,36 @@ mod tests {
         let finished = sink.writer.finish().unwrap();
         assert_eq!(finished.extent.cardinality, values.len() as u64);
         finished.better.is_some()
+    }
+
+    #[test]
+    fn a_sparse_set_whose_later_values_are_whole_ranges_is_begun_again() {
+        let far: Vec<u64> = (0..66_000).map(|value| (3 * value) << 16 | value).collect();
+        let full: &[[u8; 4]] = &[[0, 0, 0xFF, 0xFF]];
+        for is_temporary in [false, true] {
+            let file = tempfile::tempfile().unwrap();
+            let (label, spool) = (FileLabel::output(Path::new("out")), Spool::default());
+            let mut sink = if is_temporary {
+                BestSink::temporary(&file, spool)
+            } else {
+                BestSink::new(&file, label, SetFormat::Bits, spool)
+            };
+            sink.values(&far).unwrap();
+            let mut most = 0;
+            for key in 1 << 20..(1 << 20) + 400 {
+                sink.container(key, Container::Runs(full)).unwrap();
+                most = most.max(file.metadata().unwrap().len());
+            }
+            let finished = sink.writer.finish().unwrap();
+            assert!(finished.better.is_none());
+            let set = SetFile::from_file(&file, Path::new("out")).unwrap();
+            set.verify().unwrap();
+            assert_eq!(set.representation(), Representation::Treemap);
+            assert_eq!(set.len(), 66_000 + (400 << 16));
+            assert!(set.iter().take(far.len()).map(Result::unwrap).eq(far.iter().copied()));
+            // As a sparse set it would be larger in the end.
+            assert!(most < 5 << 20, "{most}");
+        }
     }
 
     #[test]

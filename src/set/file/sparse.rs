@@ -38,6 +38,11 @@ impl<'f> Sparse<'f> {
         }
     }
 
+    /// Bytes of the groups that are complete.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Appends ascending values above all earlier ones.
     pub(super) fn push(&mut self, values: &[u64]) -> io::Result<()> {
         if !values.is_sorted_by(|a, b| a < b) {

@@ -105,6 +105,8 @@ pub(crate) struct BitsWriter<'f> {
     sizes: Option<Sizes>,
     /// Whether the file is for a few questions, so that time counts and not its size.
     is_temporary: bool,
+    /// Bytes of the sparse body when its representation was considered last.
+    considered: u64,
 }
 
 #[derive(Debug)]
@@ -120,6 +122,10 @@ enum Body<'f> {
 /// A roaring bitmap that should be a sparse set is written again as soon as it has more bytes, or at
 /// the end if it is not for a few questions. Less costs no memory worth the time.
 const WIDE_BYTES: u64 = if cfg!(test) { 1 << 16 } else { 16 << 20 };
+
+/// A sparse set that should be a roaring bitmap is written again as soon as it has more bytes: a full
+/// container may take 1,000 times as many bytes, and as much time.
+const CLOSE_BYTES: u64 = if cfg!(test) { 1 << 16 } else { 1 << 20 };
 
 /// A file that is complete.
 #[derive(Debug, Clone, Copy)]
@@ -139,8 +145,17 @@ impl<'f> BitsWriter<'f> {
         let (extent, label) = (Extent::default(), label.clone());
         let body = Body::Waiting(Vec::new());
         let sizes = Some(Sizes::default());
-        let mut writer =
-            Self { file, label, spool, body, extent, put: 0, sizes, is_temporary: false };
+        let mut writer = Self {
+            file,
+            label,
+            spool,
+            body,
+            extent,
+            put: 0,
+            sizes,
+            is_temporary: false,
+            considered: 0,
+        };
         if format.is_one_representation() {
             (writer.body, writer.sizes) = (writer.body_of(format), None);
         }
@@ -155,10 +170,21 @@ impl<'f> BitsWriter<'f> {
     }
 
     /// The representation in which the set should be written from the beginning, if later values turn
-    /// out to be so far apart that it pays already.
-    pub(crate) fn better_by_now(&self) -> Option<SetFormat> {
-        let Body::Roaring(roaring) = &self.body else { return None };
-        let bytes = roaring.bytes();
+    /// out to be so far apart, or so near, that it pays already.
+    pub(crate) fn better_by_now(&mut self) -> Option<SetFormat> {
+        let bytes = match &self.body {
+            Body::Roaring(roaring) => roaring.bytes(),
+            Body::Sparse(sparse) => {
+                let (bytes, sizes) = (sparse.bytes(), self.sizes?);
+                if bytes <= CLOSE_BYTES || bytes == self.considered {
+                    return None;
+                }
+                self.considered = bytes;
+                // Half of it, so that it does not become a sparse set again after a few values.
+                return (sizes.roaring_bytes() < bytes / 2).then_some(SetFormat::RoaringBits);
+            }
+            _ => return None,
+        };
         if bytes <= WIDE_BYTES {
             return None;
         }
@@ -172,7 +198,8 @@ impl<'f> BitsWriter<'f> {
     /// A writer of the same set that has no values yet and begins with this representation.
     pub(crate) fn anew(&self, format: SetFormat) -> Self {
         let (label, spool, body) = (self.label.clone(), self.spool.clone(), self.body_of(format));
-        let sizes = self.sizes.map(|_| Sizes::default());
+        let has_sizes = !self.is_temporary || format == SetFormat::SparseBits;
+        let sizes = self.sizes.filter(|_| has_sizes).map(|_| Sizes::default());
         Self {
             file: self.file,
             label,
@@ -181,6 +208,7 @@ impl<'f> BitsWriter<'f> {
             extent: Extent::default(),
             put: 0,
             sizes,
+            considered: 0,
             ..*self
         }
     }
@@ -289,6 +317,13 @@ impl<'f> BitsWriter<'f> {
         self.put_values(values)
     }
 
+    /// Whether the ranges of `source` are listed as runs.
+    pub(crate) fn lists(&mut self, source: &dyn RunSource) -> bool {
+        // Below 2^32 there are few containers, and joins of them are faster.
+        let is_listed = matches!(self.body, Body::Runs(_)) || !source.is_narrow();
+        is_listed && self.lists_runs()
+    }
+
     /// Begins a list of runs, if there is nothing else yet, or goes on with one; gives whether it can.
     fn lists_runs(&mut self) -> bool {
         if let Body::Waiting(values) = &self.body
@@ -326,7 +361,7 @@ impl<'f> BitsWriter<'f> {
                 // Not a plain bitmap: a later value may be far away from all others.
                 let wide = Extent { min: 0, max: u64::MAX, cardinality: 1 };
                 let format = self.best(self.sizes.unwrap_or_default(), wide);
-                if self.is_temporary {
+                if self.is_temporary && format != SetFormat::SparseBits {
                     self.sizes = None;
                 }
                 self.choose(format)
@@ -386,9 +421,7 @@ impl ValueSink for BitsWriter<'_> {
     }
 
     fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
-        // Below 2^32 there are few containers, and joins of them are faster.
-        let is_listed = matches!(self.body, Body::Runs(_)) || !source.is_narrow();
-        if !is_listed || !self.lists_runs() {
+        if !self.lists(source) {
             return push_runs(self, source);
         }
         let mut runs = Vec::new();

@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 use crate::io::write::Spool;
 use crate::set::container::{BITMAP_BYTES, Container};
 use crate::set::file::{
-    BitsWriter, Extent, Portable, PortableWriter, Representation, Sections, SetFile, Sizes,
-    ValueSink, in_containers, in_order,
+    Extent, Portable, PortableWriter, Representation, Sections, SetFile, Sizes, ValueSink,
+    in_containers, in_order,
 };
 use crate::set::format::SetFormat;
-use crate::set::sink::rewrite;
+use crate::set::sink::BestSink;
 use crate::set::sparse::{Entry, GROUP_VALUES, GroupEncoder};
 use byteorder::{LittleEndian, WriteBytesExt};
 use std::fs::File;
@@ -26,7 +26,7 @@ pub(crate) struct SetEncoder<'f> {
     scratch: &'f File,
     spool: Spool,
     values: Vec<u64>,
-    large: Option<BitsWriter<'f>>,
+    large: Option<BestSink<'f>>,
     lows: Vec<u32>,
     groups: GroupEncoder,
     buffer: Vec<u8>,
@@ -47,14 +47,10 @@ impl<'f> SetEncoder<'f> {
     }
 
     /// The set becomes large: hands its values so far to a writer of files.
-    fn grow(&mut self) -> Result<&mut BitsWriter<'f>> {
+    fn grow(&mut self) -> Result<&mut BestSink<'f>> {
         if self.large.is_none() {
-            let writer = BitsWriter::new(
-                self.scratch,
-                &self.spool.label(),
-                SetFormat::Bits,
-                self.spool.clone(),
-            );
+            let (label, spool) = (self.spool.label(), self.spool.clone());
+            let writer = BestSink::new(self.scratch, label, SetFormat::Bits, spool);
             let writer = self.large.insert(writer);
             writer.values(&self.values)?;
             self.values.clear();
@@ -124,14 +120,8 @@ impl<'f> SetEncoder<'f> {
         Ok(Head { bytes: bytes as u64, representation, cardinality })
     }
 
-    fn finish_large(
-        &self,
-        writer: BitsWriter<'f>,
-        out: &mut (impl Write + ?Sized),
-    ) -> Result<Head> {
-        if let Some(better) = writer.finish()?.better {
-            rewrite(self.scratch, &self.spool.label(), &self.spool, better)?;
-        }
+    fn finish_large(&self, writer: BestSink<'f>, out: &mut (impl Write + ?Sized)) -> Result<Head> {
+        writer.finish()?;
         let set = SetFile::from_file(self.scratch, &self.spool.folder)?;
         let Some(Sections { base, sections }) = set.sections() else {
             return Err(Error::Accounting { what: "a set was written as no .bits file".into() });
