@@ -9,6 +9,8 @@ use super::integer_set::IntegerSet;
 use super::plan::Plan;
 use super::sink::temporary_set;
 use crate::error::Result;
+#[cfg(feature = "cli")]
+use crate::kernel::in_usize;
 use crate::progress::Progress;
 use crate::set::container::{self, Op};
 use crate::set::file::{SetFile, Spool, ValueSink};
@@ -29,7 +31,7 @@ fn computed(spool: &Spool, plan: Plan<'_>) -> Result<SetFile> {
 
 /// Most changes that wait in memory: 16 MiB, and as much again for sorting them.
 const WAITING: usize = 1 << 20;
-/// About the bytes that the values of ranges take while they wait.
+/// Most bytes that the values of ranges take while they wait, about.
 const RANGE_BYTES: usize = 16 << 20;
 
 /// Additions and removals of values in any order. For each value, the last change counts.
@@ -57,6 +59,8 @@ const RANGE_BYTES: usize = 16 << 20;
 #[derive(Debug)]
 pub struct Changes {
     spool: Spool,
+    /// Most changes that wait, and about the most bytes of ranges.
+    most: (usize, usize),
     /// Values with `true` if they are added, in the order of the changes.
     waiting: Vec<(u64, bool)>,
     /// The values of ranges that are removed, and those that are added. They come behind all pairs.
@@ -84,11 +88,22 @@ impl Changes {
         let spool = Spool { folder: folder.into(), ..Spool::default() };
         Self {
             spool,
+            most: (WAITING, RANGE_BYTES),
             waiting: Vec::new(),
             ranges: Default::default(),
             range_bytes: 0,
             pairs: Vec::new(),
         }
+    }
+
+    /// Keeps fewer changes in memory if they would take more than so many bytes.
+    #[cfg(feature = "cli")]
+    pub(crate) fn memory(mut self, bytes: u64) -> Self {
+        let (changes, range_bytes) = self.most;
+        let bytes = in_usize(bytes);
+        self.most =
+            (changes.min(bytes / 48).max(1 << 10), range_bytes.min((bytes / 4).max(1 << 20)));
+        self
     }
 
     /// Adds `value` if `comes`, else removes it. O(1), or O(log changes) when changes go to
@@ -102,7 +117,7 @@ impl Changes {
             self.flush()?;
         }
         self.waiting.push((value, comes));
-        if self.waiting.len() < WAITING { Ok(()) } else { self.flush() }
+        if self.waiting.len() < self.most.0 { Ok(()) } else { self.flush() }
     }
 
     /// Adds all values from `first` to `last` if `comes`, else removes them. O((last − first) / 2^16)
@@ -122,7 +137,8 @@ impl Changes {
         }
         let containers = (last >> 16) - (first >> 16) + 1;
         let bytes = usize::try_from(containers).map_or(usize::MAX, |all| all.saturating_mul(40));
-        if bytes > RANGE_BYTES {
+        let (_, most) = self.most;
+        if bytes > most {
             self.flush()?;
             let wide = computed(&self.spool, Plan::range(first, last))?;
             let none = temporary(&self.spool, |_| Ok(()))?;
@@ -135,17 +151,17 @@ impl Changes {
         from.remove_range(first..=last);
         // The containers at both ends may become bitmaps.
         self.range_bytes += bytes + 4 * container::BITMAP_BYTES;
-        if self.range_bytes <= RANGE_BYTES {
+        if self.range_bytes <= most {
             return Ok(());
         }
         self.range_bytes = self.ranges.iter().map(|set| set.view().bytes()).sum();
-        if self.range_bytes > RANGE_BYTES / 2 { self.flush() } else { Ok(()) }
+        if self.range_bytes > most / 2 { self.flush() } else { Ok(()) }
     }
 
     /// Makes a pair of the changes in memory.
     fn flush(&mut self) -> Result<()> {
         let newer = self.drain()?;
-        self.keep(WAITING as u64, newer)
+        self.keep(self.most.0 as u64, newer)
     }
 
     /// Keeps a pair of so many changes.

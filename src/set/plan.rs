@@ -265,7 +265,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The sets of the plan.
-    pub(super) fn operands(&self) -> Vec<Operand<'a>> {
+    pub(crate) fn operands(&self) -> Vec<Operand<'a>> {
         let mut sets = Vec::new();
         self.sets(&mut sets);
         sets

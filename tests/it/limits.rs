@@ -17,6 +17,10 @@ fn text(values: impl Iterator<Item = u64>) -> String {
     text
 }
 
+fn lines(numbers: std::ops::Range<u64>, line: impl Fn(u64) -> String) -> String {
+    numbers.map(line).collect::<Vec<_>>().join("\n") + "\n"
+}
+
 fn mix(i: u64) -> u64 {
     let x = (i ^ (i >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (x ^ (x >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9)
@@ -139,4 +143,80 @@ fn the_peak_stays_below_64_mib_with_ranges_in_columns() {
             assert!(peak <= 64 << 20, "{name} {flags}: {peak} bytes");
         }
     }
+}
+
+#[test]
+fn the_peak_stays_below_64_mib_when_sets_by_key_are_compared() {
+    let work = Workspace::new();
+    let peak_of = |rows: &dyn Fn(u64) -> String, sets: u64, question: &str, expected: &str| {
+        work.write("rows", (0..sets).map(rows).collect::<String>());
+        work.set("group --ranges --key 1 --column 2 rows -o o.sets", "").quiet();
+        let ran = work.set(&format!("{question} o.sets --mem 64M --stats=json"), "");
+        assert_eq!((ran.code, &*ran.out), (Some(0), expected), "{question}: {}", ran.err);
+        assert!(peak(&ran.err) <= 64 << 20, "{question}: {}", ran.err);
+    };
+    // A merge would have all positions of 600 containers. The far value makes it look cheap.
+    let near = |set: u64| {
+        let far = if set == 0 { format!("k000,{0}-{0}\n", 1_u64 << 43) } else { String::new() };
+        format!("k{set:03},{set}-{}\n{far}", set + 60_000)
+    };
+    let found = "k000\tk001\t60000\t0.999950\n";
+    peak_of(&near, 600, "overlap --top 1", found);
+    // Each is larger than an index may be.
+    let wide = |set: u64| format!("k{set:04},0-20000000\n");
+    peak_of(&wide, 2050, "overlap --top 1 --by jaccard", "k0000\tk0001\t20000001\t1.000000\n");
+    let many = |set: u64| {
+        (0..600).fold(String::new(), |rows, row| {
+            let value = mix(set * 600 + row) >> 1;
+            format!("{rows}k{set:04},{value}-{value}\n")
+        })
+    };
+    peak_of(&many, 3000, "or --count", "1800000\n");
+    work.set("or --count --mem 16M o.sets", "").refused("memory limit");
+    work.write("rows", lines(0..1500, |set| format!("{set},7")));
+    work.set("group --key 1 --column 2 rows -o o.sets", "").quiet();
+    work.set("overlap --top 2000000 --mem 64M o.sets", "")
+        .refused("do not fit in the memory limit");
+    assert_eq!(work.set("overlap --top 9 --mem 64M o.sets", "").quiet().lines().count(), 9);
+}
+
+#[test]
+fn the_peak_stays_below_64_mib_when_many_sets_are_joined() {
+    let work = Workspace::new();
+    let runs = lines(0..20_000, |run| format!("{}-{}", 3 * run, 3 * run + 1));
+    work.set("build --ranges --to runs -o runs.bits", &runs).quiet();
+    let values = text((0..60_000).map(|value| 17 * value + 5));
+    work.set("build --to sparse -o sparse.bits", &values).quiet();
+    for (name, few, many) in [("runs.bits", 150, 400), ("sparse.bits", 150, 2000)] {
+        for join in ["|", "&", "^"] {
+            // One file, as the pages of each mapped file count as resident, too.
+            let eval = |sets: usize| {
+                let expression = vec!["a"; sets].join(join);
+                let file = format!("a={name}");
+                let limit = ["--count", "--mem", "64M", "--stats=json"];
+                work.set_args(&[&["eval", &*expression, &*file], &limit[..]].concat())
+            };
+            let ran = eval(few);
+            assert_eq!(ran.code, Some(0), "{join} {name}: {}", ran.err);
+            assert!(peak(&ran.err) <= 64 << 20, "{join} {name}: {}", ran.err);
+            eval(many).refused("a memory limit of 67108864 bytes is too small");
+        }
+        let sets = format!("{name} ").repeat(many);
+        work.set(&format!("at-least 2 {sets} --count --mem 64M"), "").refused("is too small");
+    }
+}
+
+#[test]
+fn changes_of_a_set_take_less_memory_if_there_is_less() {
+    let work = Workspace::new();
+    work.set("build -o s.bits", &text((0..300_000).map(|value| value * 3))).quiet();
+    let changes = lines(0..900_000, |value| format!("+{}", mix(value) % 900_000));
+    let least = |limit: &str| {
+        work.set("apply s.bits --stats=json", &changes);
+        let ran = work.set(&format!("apply s.bits --mem {limit} --stats=json"), &changes);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        peak(&ran.err)
+    };
+    let (little, much) = (least("8M"), least("1G"));
+    assert!(little + (8 << 20) < much, "{little} and {much} bytes");
 }

@@ -102,7 +102,7 @@ fn sets_of(source: &Source, found: Vec<Operand>, paths: &[PathBuf]) -> Result<Ve
         match operand {
             Operand::One(found) => sets.push(found.set(path)?),
             Operand::Many(keyed) => {
-                source.whole_memory().check_sets(sets.len() + keyed.len())?;
+                source.whole_memory().check_sets(sets.len() + keyed.len(), 0)?;
                 for index in 0..keyed.len() {
                     source.check()?;
                     sets.push(keyed.set(index)?);
@@ -200,6 +200,11 @@ pub(super) fn eval(
 fn unknown(name: &str, files: &[KeyedSets]) -> Error {
     let shown = KeyName(name.as_bytes());
     Error::usage(match files {
+        [] if name.contains('=') => {
+            format!(
+                "no set is given for {shown}: the NAME of NAME=FILE has no =, so take another one"
+            )
+        }
         [] => format!("no set is given for {name}: add {name}=FILE"),
         [sets] => format!("{} has no set {shown}", sets.path().display()),
         _ => format!("no file has a set {shown}"),
@@ -231,6 +236,14 @@ fn misunderstood(text: &str, error: &ParseExpressionError) -> Error {
 }
 
 fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Result<()> {
+    /// So few sets fit in any memory.
+    const FEW: usize = 16;
+    let sets = plan.operands();
+    if sets.len() > FEW {
+        let bytes = sets.iter().map(|set| set.view().walk_bytes()).fold(0, u64::saturating_add);
+        source.whole_memory().check_sets(sets.len(), bytes)?;
+    }
+    drop(sets);
     if count {
         let bar = source.bar(true);
         let count = plan.cardinality(source.progress())?;

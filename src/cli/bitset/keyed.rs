@@ -9,9 +9,10 @@ use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
 use crate::set::keyed::{KeyName, KeyedSets, Overlap, Pair, is_sets_file, union_watched};
-use crate::set::{AsSet, SetFile, SetFormat};
+use crate::set::{AsSet, SetFormat};
 use serde_json::json;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Builds a `.sets` file from rows.
@@ -108,42 +109,56 @@ pub(super) fn union(source: &Source, paths: &[PathBuf], target: &Target) -> Resu
 /// Prints the pairs of sets that have most in common.
 pub(super) fn overlap(source: &Source, args: &OverlapArgs) -> Result<()> {
     let search = Overlap::new(args.top).by(args.by).at_least(args.min);
-    let search = search.memory(source.memory().bytes());
-    let (pairs, names) = match &args.sets[..] {
+    match &args.sets[..] {
         [path] if is_sets_file(path) => {
             let sets = KeyedSets::open(path)?;
+            // Their sizes, and their order.
+            let sizes_bytes = 16 * sets.len() as u64;
+            source.whole_memory().check_sets(0, sizes_bytes)?;
+            let search = search.memory(source.memory().bytes().saturating_sub(sizes_bytes));
             let bar = source.bar(false);
             let pairs = search.of_file_watched(&sets, source.progress())?;
             drop(bar);
-            let name = |index: usize| -> Result<Named> {
+            print_pairs(args, &pairs, |index| {
                 let key = sets.key(index)?;
                 let text = str::from_utf8(key).ok().map(str::to_owned);
-                Ok(Named { name: KeyName(key).to_string(), key: text })
-            };
-            let names = pairs.iter().map(|pair| Ok([name(pair.sets[0])?, name(pair.sets[1])?]));
-            let names = names.collect::<Result<Vec<_>>>()?;
-            (pairs, names)
+                let name = KeyName(key).to_string();
+                Ok(Named { shown: name.clone(), name, key: text })
+            })
         }
         paths => {
             let sets = source.open_all(paths)?;
             let operands: Vec<&dyn AsSet> = sets.iter().map(|set| set as &dyn AsSet).collect();
+            let search = search.memory(source.memory().bytes());
             let pairs = search.of_watched(&operands, source.progress())?;
-            let name = |set: &SetFile| Named { name: set.path().display().to_string(), key: None };
-            let names = pairs.iter().map(|pair| pair.sets.map(|index| name(&sets[index])));
-            let names = names.collect();
-            (pairs, names)
+            print_pairs(args, &pairs, |index| {
+                let path = sets[index].path();
+                let shown = KeyName(path.as_os_str().as_bytes()).to_string();
+                Ok(Named { shown, name: path.display().to_string(), key: None })
+            })
         }
-    };
+    }
+}
+
+/// Prints pairs of sets. `name` names a set by its number.
+fn print_pairs(
+    args: &OverlapArgs,
+    pairs: &[Pair],
+    name: impl Fn(usize) -> Result<Named>,
+) -> Result<()> {
     let mut out = buffered()?;
-    for (pair, [a, b]) in pairs.iter().zip(&names) {
-        let line = if args.json { json_of(pair, a, b) } else { text_of(pair, a, b) };
+    for pair in pairs {
+        let [a, b] = pair.sets;
+        let (a, b) = (name(a)?, name(b)?);
+        let line = if args.json { json_of(pair, &a, &b) } else { text_of(pair, &a, &b) };
         writeln!(out, "{line}").map_err(Error::io("write", "-"))?;
     }
     out.flush().map_err(Error::io("write", "-"))
 }
 
-/// A set of a pair: its name for messages, and its key if that is text.
+/// A set of a pair: its name on one line of text, its name, and its key if that is text.
 struct Named {
+    shown: String,
     name: String,
     key: Option<String>,
 }
@@ -158,7 +173,7 @@ fn json_of(pair: &Pair, a: &Named, b: &Named) -> String {
 }
 
 fn text_of(pair: &Pair, a: &Named, b: &Named) -> String {
-    let (a, b) = (&a.name, &b.name);
+    let (a, b) = (&a.shown, &b.shown);
     let lift = pair.lift.map_or(String::new(), |lift| format!("\t{lift:.6}"));
     format!("{a}\t{b}\t{}\t{:.6}{lift}", pair.intersection, pair.jaccard)
 }

@@ -14,7 +14,7 @@ use crate::set::container::Op;
 use crate::set::integer_set::IntegerSet;
 use crate::set::operand::{AsSet, Operand};
 use crate::set::plan::Plan;
-use crate::set::view::{SetView, Shape};
+use crate::set::view::{BLOCK, SetView, Shape};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -52,14 +52,15 @@ pub struct Pair {
 
 /// A search for the pairs of sets that have most in common.
 ///
-/// It only finds pairs with a value in common. Of pairs with the same score, it keeps those that it
-/// meets first.
+/// It only finds pairs with a value in common. Of pairs with the same score, those with more values
+/// in common come first; of others that are alike in both, it may keep any.
 ///
 /// # Cost
 ///
-/// The n values of the largest 2048 sets are merged, in O(n log sets); each id costs a step for
-/// each pair of sets that have it, and the counters take 16 MB. If that looks cheaper, as with
-/// dense sets, these sets are intersected in pairs instead, in O(sets × bytes). The other sets have
+/// The n values of the large sets (the largest 2048, and all of more than 2^20 values) are merged, in
+/// O(n log sets); each id costs a step for each pair of sets that have it, and the counters of 2048
+/// sets take 16 MB. If that looks cheaper, as with dense sets, or if the merge would take more than
+/// 64 MiB, these sets are intersected in pairs instead, in O(sets × bytes). The other sets have
 /// m values together. An index of 2^20 of these at a time is in memory (52 bytes a value) and is
 /// compared with all larger sets. So there are O(m / 2^20) passes over the values of all sets, and
 /// each id costs a step for each pair of small sets that have it, unless the best pairs so far share
@@ -84,10 +85,14 @@ pub struct Overlap {
     least: u64,
     /// Number of sets that count as large.
     paired: usize,
-    /// Whether large sets are merged or intersected in pairs; none for the cheaper way.
-    merges: Option<bool>,
+    /// Most pairs of equal ids that a merge of the large sets may meet; none to find out.
+    most_met: Option<u64>,
     /// Most values of an index.
     index_values: u64,
+    /// Most bytes of a merge: its counters, and the values that are decoded.
+    merge_bytes: u64,
+    /// Most pairs that are in memory, if their memory is bounded.
+    most_pairs: Option<usize>,
 }
 
 /// Sets by their numbers.
@@ -130,7 +135,9 @@ impl Overlap {
     #[must_use]
     pub fn new(top: usize) -> Self {
         let (by, least) = (OverlapBy::default(), 1);
-        Self { top, by, least, paired: 1 << 11, merges: None, index_values: 1 << 20 }
+        let (index_values, merge_bytes) = (1 << 20, 64 << 20);
+        let (paired, most_met, most_pairs) = (1 << 11, None, None);
+        Self { top, by, least, paired, most_met, index_values, merge_bytes, most_pairs }
     }
 
     /// The score that makes a pair better.
@@ -166,12 +173,16 @@ impl Overlap {
         self.search(sets, &Progress::default())
     }
 
-    /// Bounds an index by half of so many bytes.
+    /// Divides so many bytes: a quarter for the best pairs, the rest for a merge or an index.
     #[cfg(feature = "cli")]
     pub(crate) fn memory(mut self, bytes: u64) -> Self {
         /// Values with their sets while they are sorted, and the index of them.
         const BYTES_PER_VALUE: u64 = 52;
+        /// A pair while the best ones are found, and where it is handed over.
+        const BYTES_PER_PAIR: u64 = (size_of::<Reverse<Scored>>() + size_of::<Pair>()) as u64;
         self.index_values = self.index_values.min(bytes / 2 / BYTES_PER_VALUE);
+        self.merge_bytes = self.merge_bytes.min(bytes / 4 * 3);
+        self.most_pairs = Some(in_usize(bytes / 4 / BYTES_PER_PAIR));
         self
     }
 
@@ -197,16 +208,18 @@ impl Overlap {
         let sizes = sizes.collect::<Result<Vec<_>>>()?;
         let mut order: Vec<usize> =
             (0..sizes.len()).filter(|&index| sizes[index] >= self.least).collect();
-        order.sort_by_key(|&index| (Reverse(sizes[index]), index));
+        order.sort_unstable_by_key(|&index| (Reverse(sizes[index]), index));
         let universe = match self.by {
             OverlapBy::Lift => universe(sets, progress)?,
             _ => 0,
         };
-        let best = Best { search: self, universe, heap: BinaryHeap::new() };
+        // All at once: memory that grows is copied to other memory.
+        let capacity = self.most_pairs.map_or(0, |most| most.min(self.top) + 1);
+        let best = Best { search: self, universe, heap: BinaryHeap::with_capacity(capacity) };
         let mut search = Search { sets, sizes, order, progress, best };
-        if self.merges.map_or_else(|| search.is_merge_cheaper(), Ok)? {
-            search.merge_of_large()?;
-        } else {
+        let most_met = self.most_met.map_or_else(|| search.most_met(), |most| Ok(Some(most)))?;
+        let is_merged = most_met.map_or(Ok(false), |most_met| search.merge_of_large(most_met))?;
+        if !is_merged {
             search.pairs_of_large()?;
         }
         search.pairs_of_small()?;
@@ -281,13 +294,18 @@ impl Best<'_> {
     fn may_be(&self, large: u64, small: u64) -> bool {
         self.heap.len() < self.search.top
             || self.heap.peek().is_some_and(|Reverse(worst)| {
-                let (large, small) = (large as f64, small as f64);
+                let (large, small_len, small) = (large as f64, small, small as f64);
                 let bound = match self.search.by {
                     OverlapBy::Intersection => small,
                     OverlapBy::Jaccard => small / large,
                     OverlapBy::Lift => self.universe as f64 / large,
                 };
-                bound > worst.score
+                match bound.total_cmp(&worst.score) {
+                    Ordering::Greater => true,
+                    // The pair with more in common is the better one.
+                    Ordering::Equal => small_len > worst.pair.intersection,
+                    Ordering::Less => false,
+                }
             })
     }
 
@@ -312,9 +330,9 @@ impl Best<'_> {
         }
     }
 
-    fn offer(&mut self, sets: [usize; 2], sizes: [u64; 2], intersection: u64) {
+    fn offer(&mut self, sets: [usize; 2], sizes: [u64; 2], intersection: u64) -> Result<()> {
         if intersection < self.search.least {
-            return;
+            return Ok(());
         }
         let (sets, sizes) = match sets {
             [a, b] if a > b => ([b, a], [sizes[1], sizes[0]]),
@@ -337,12 +355,23 @@ impl Best<'_> {
         if self.heap.len() > self.search.top {
             self.heap.pop();
         }
+        match self.search.most_pairs {
+            Some(most) if self.heap.len() > most => Err(Error::usage(format!(
+                "more than {most} pairs do not fit in the memory limit: ask for fewer"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn into_pairs(self) -> Vec<Pair> {
         // The order is reversed, so this gives the best pair first.
         self.heap.into_sorted_vec().into_iter().map(|Reverse(scored)| scored.pair).collect()
     }
+}
+
+/// Where the counters of set `b` with the sets before it begin; so many pairs are in `b` sets.
+fn first_counter(b: usize) -> usize {
+    b * b.saturating_sub(1) / 2
 }
 
 struct Search<'s, M> {
@@ -360,25 +389,34 @@ impl<M: Many> Search<'_, M> {
         self.sizes[self.order[place]]
     }
 
+    /// Number of sets that count as large, those among them that no index can hold.
     fn large(&self) -> usize {
-        self.order.len().min(self.best.search.paired)
+        let search = self.best.search;
+        let unheld = self.order.partition_point(|&index| self.sizes[index] > search.index_values);
+        self.order.len().min(search.paired).max(unheld)
     }
 
     fn check(&self) -> Result<()> {
         Error::if_cancelled(self.progress)
     }
 
-    /// Whether merging the large sets looks cheaper than intersecting them in pairs.
+    /// If merging the large sets looks cheaper than intersecting them in pairs, and fits in memory:
+    /// how many pairs of equal ids it may meet before that is wrong.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    fn is_merge_cheaper(&self) -> Result<bool> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    fn most_met(&self) -> Result<Option<u64>> {
         // Measured times in nanoseconds: of a value that is merged, of an id for each further pair,
         // of a value in a pair of sparse sets, of a byte in a pair of arrays or bitmaps.
         const MERGED: f64 = 80.0;
         const MET: f64 = 1.0;
         const PAIRED: f64 = 3.0;
         const BYTE: f64 = 0.1;
+        // Bytes of an open set and of where the merge is in it.
+        const BYTES: u64 = 1 << 10;
+        let large = self.large();
+        let mut bytes = 8 * first_counter(large) as u64;
         let (mut values, mut pairs, mut ends) = (0.0, 0.0, None);
-        for place in 0..self.large() {
+        for place in 0..large {
             let set = self.sets.operand(self.order[place])?;
             let (view, len) = (set.view(), self.size(place) as f64);
             let found = view.min().and_then(|min| Ok(min.zip(view.max()?)));
@@ -388,21 +426,26 @@ impl<M: Many> Search<'_, M> {
                 (a, b) => a.or(b),
             };
             values += len;
-            pairs += match view.0 {
-                Shape::Sparse(_) => PAIRED * len,
-                _ => BYTE * view.bytes().max(1 << 13) as f64,
+            // A block of a sparse set is decoded, and a container of others.
+            let (cost, decoded) = match view.0 {
+                Shape::Sparse(_) => (PAIRED * len, 8 * self.size(place).min(BLOCK as u64)),
+                _ => (BYTE * view.bytes().max(1 << 13) as f64, 4 * self.size(place).min(1 << 16)),
             };
+            pairs += cost;
+            bytes = bytes.saturating_add(BYTES + decoded);
         }
         let range = ends.map_or(1.0, |(min, max)| (max - min) as f64 + 1.0);
-        let merge = values * (MERGED + MET * values / range);
-        Ok(merge < pairs * self.large() as f64)
+        let (merge, pairs) =
+            (values * (MERGED + MET * values / range), pairs * self.large() as f64);
+        let is_cheaper = merge < pairs && bytes <= self.best.search.merge_bytes;
+        Ok(is_cheaper.then_some((pairs / MET) as u64))
     }
 
-    /// Walks through all large sets together and counts.
-    fn merge_of_large(&mut self) -> Result<()> {
+    /// Walks through all large sets together and counts; gives up, and offers none, if it meets more
+    /// than so many pairs of equal ids.
+    fn merge_of_large(&mut self, most_met: u64) -> Result<bool> {
         let large = self.large();
-        // The counters of set `b` with the sets before it begin at `b (b - 1) / 2`.
-        let first = |b: usize| b * b.saturating_sub(1) / 2;
+        let first = first_counter;
         let mut counts = vec![0_u64; first(large)];
         let operands = (0..large).map(|place| self.sets.operand(self.order[place]));
         let operands = operands.collect::<Result<Vec<_>>>()?;
@@ -415,7 +458,7 @@ impl<M: Many> Search<'_, M> {
             Ok(())
         };
         (0..large).try_for_each(|place| next(&mut heap, place))?;
-        let (mut having, mut steps) = (Vec::new(), 0_u64);
+        let (mut having, mut steps, mut met) = (Vec::new(), 0_u64, 0_u64);
         while let Some(Reverse((id, place))) = heap.pop() {
             having.clear();
             having.push(place);
@@ -426,6 +469,10 @@ impl<M: Many> Search<'_, M> {
                 heap.pop();
                 having.push(place);
                 next(&mut heap, place)?;
+            }
+            met = met.saturating_add(first(having.len()) as u64);
+            if met > most_met {
+                return Ok(false);
             }
             // The places ascend.
             for (index, &b) in having.iter().enumerate() {
@@ -441,10 +488,10 @@ impl<M: Many> Search<'_, M> {
         for b in 0..large {
             for a in 0..b {
                 let sizes = [self.size(a), self.size(b)];
-                self.best.offer([self.order[a], self.order[b]], sizes, counts[first(b) + a]);
+                self.best.offer([self.order[a], self.order[b]], sizes, counts[first(b) + a])?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn pairs_of_large(&mut self) -> Result<()> {
@@ -461,7 +508,7 @@ impl<M: Many> Search<'_, M> {
                 let sets = [self.order[a], self.order[b]];
                 let plans = [self.sets.operand(sets[0])?, self.sets.operand(sets[1])?];
                 let both = Plan::join(Op::And, plans.map(Plan::set).into()).count(&watched)?;
-                self.best.offer(sets, [large, small], both);
+                self.best.offer(sets, [large, small], both)?;
             }
         }
         Ok(())
@@ -471,16 +518,24 @@ impl<M: Many> Search<'_, M> {
     fn pairs_of_small(&mut self) -> Result<()> {
         let mut from = self.large();
         while from < self.order.len() {
-            let (mut to, mut values) = (from, 0);
-            while to < self.order.len() && (to == from || values < self.best.search.index_values) {
-                values = self.size(to).saturating_add(values);
-                to += 1;
+            let (mut to, mut left) = (from, self.best.search.index_values);
+            // The first one fits: larger sets count as large ones.
+            while to < self.order.len()
+                && let Some(now) = left.checked_sub(self.size(to))
+            {
+                (left, to) = (now, to + 1);
             }
             // All later sets are at most as large.
             if self.best.search.by == OverlapBy::Intersection
                 && !self.best.may_be(self.size(from), self.size(from))
             {
                 break;
+            }
+            let may_be =
+                |place| self.best.may_be(self.size(place), self.size(from).min(self.size(place)));
+            if !(0..to).any(may_be) {
+                from = to;
+                continue;
             }
             let index = self.index(from, to)?;
             let mut met = Met { counts: vec![0; to - from], ..Met::default() };
@@ -549,7 +604,7 @@ impl<M: Many> Search<'_, M> {
             let both = std::mem::take(&mut met.counts[other as usize]);
             let other = from + other as usize;
             let sizes = [self.size(place), self.size(other)];
-            self.best.offer([number, self.order[other]], sizes, both);
+            self.best.offer([number, self.order[other]], sizes, both)?;
         }
         Ok(())
     }
@@ -702,7 +757,8 @@ mod tests {
         fn the_best_pairs_are_those_of_all_pairs(
             values in prop::collection::vec(prop::collection::vec(0..60_u64, 0..25), 0..12),
             top in 1..9_usize, least in 1..4_u64, paired in 0..12_usize, index_values in 1..60_u64,
-            merges: Option<bool>,
+            most_met in prop::option::of(prop_oneof![Just(0), 0..50_u64, Just(u64::MAX)]),
+            merge_bytes in prop_oneof![0..10_000_u64, Just(u64::MAX)],
         ) {
             let far = |value: u64| value.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
             let sets: Vec<IntegerSet> =
@@ -711,7 +767,7 @@ mod tests {
             for by in [OverlapBy::Intersection, OverlapBy::Jaccard, OverlapBy::Lift] {
                 let mut overlap = Overlap::new(top).by(by).at_least(least);
                 (overlap.paired, overlap.index_values) = (paired, index_values);
-                overlap.merges = merges;
+                (overlap.most_met, overlap.merge_bytes) = (most_met, merge_bytes);
                 let found = overlap.of(&operands).unwrap();
                 for pair in &found {
                     let [a, b] = pair.sets.map(|index| &sets[index]);

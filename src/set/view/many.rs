@@ -7,6 +7,8 @@
 //! of the set. A piece fits the second-level cache, so its memory is read once for all its
 //! questions. If these are very many, each piece becomes a bitmap first.
 
+#[cfg(feature = "cli")]
+use super::BLOCK;
 use super::lookup::Lookup;
 use super::search::difference;
 use super::{Cursor, Damage, FolderView, RUN_BYTES, SetView, Shape, SparseView, Walk};
@@ -71,6 +73,32 @@ impl SetView<'_> {
             }
             Shape::Memory(_) => usize::MAX,
             _ => self.bytes(),
+        }
+    }
+
+    /// About the most bytes that a walk over the containers takes. A set that has none makes one at a
+    /// time, of values or of runs, and a join may have a copy of it.
+    #[cfg(feature = "cli")]
+    pub(crate) fn walk_bytes(self) -> u64 {
+        let copies = |bytes: u64| bytes.min(2 * container::BITMAP_BYTES as u64);
+        match self.0 {
+            Shape::Sparse(sparse) => {
+                let values = sparse.len().min(1 << 16);
+                8 * values.min(BLOCK as u64) + 4 * values + copies(2 * values)
+            }
+            Shape::Runs(runs) => {
+                let runs = (runs.count() as u64).min(1 << 15);
+                12 * runs + copies(64 * runs)
+            }
+            Shape::Folder(folder) => {
+                let parts = folder.parts().iter().map(|part| part.view().walk_bytes());
+                parts.max().unwrap_or(0)
+            }
+            Shape::Dense(_)
+            | Shape::Roaring(_)
+            | Shape::Treemap(_)
+            | Shape::Memory(_)
+            | Shape::Damaged(_) => 0,
         }
     }
 

@@ -53,7 +53,7 @@ pub(crate) use selection::Selection;
 pub(crate) use sparse::SparseView;
 pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, check_buckets};
 pub use values::Values;
-pub(crate) use walk::Walk;
+pub(crate) use walk::{BLOCK, Walk};
 
 use crate::set::containers::Containers;
 use std::fmt;

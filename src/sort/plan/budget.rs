@@ -13,7 +13,7 @@
 //! | decoding sets in memory or in files | 256 KiB a thread |
 //! | keys of rows that are grouped | an eighth, and a thirty-second for rows that are kept aside |
 //! | keys of sets that have an id (`bitset keys-of`) | an eighth |
-//! | sets of one `.sets` file that are joined | 1 KiB a set |
+//! | sets that are joined | 2 KiB a set; the container of a sparse set or of a list of runs |
 //! | blocks of the inputs of a merge | a quarter |
 //! | the output buffer of a merge | a sixteenth, at most 1 MiB |
 //! | ranges | three quarters, a fifteenth of it blocks of lines; of delimited text up to half |
@@ -398,16 +398,17 @@ impl Budget {
         Self { bytes: filter_bytes / 3 * 16 }
     }
 
-    /// Checks that so many sets of a `.sets` file can be joined at once. Their values stay where they
-    /// are; each set takes about a KiB while it is joined.
+    /// Checks that so many sets can be joined at once, if the values that are in memory at a time take
+    /// so many bytes. The others stay where they are.
     ///
     /// # Errors
     ///
     /// If they take more than the memory.
     #[cfg(feature = "cli")]
-    pub(crate) fn check_sets(self, sets: usize) -> Result<()> {
-        const SET_BYTES: u64 = 1 << 10;
-        let sets_bytes = sets as u64 * SET_BYTES;
+    pub(crate) fn check_sets(self, sets: usize, values_bytes: u64) -> Result<()> {
+        /// A set that is open, its names, and where a join is in it.
+        const SET_BYTES: u64 = 2 << 10;
+        let sets_bytes = (sets as u64 * SET_BYTES).saturating_add(values_bytes);
         if sets_bytes <= self.command().bytes {
             return Ok(());
         }
