@@ -112,11 +112,16 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
                 spans.push((span, count));
             }
         }
-        // Neighbours that came from different levels may fit together.
+        // Neighbours that came from different levels may fit together. But a narrow span of many
+        // values is counted, which is faster than to sort it with a few others that lie far apart.
+        let is_narrow = |span: Span| span.bits() <= MAX_BITMAP_BITS;
         let mut joined: Vec<(Span, u64)> = Vec::new();
         for (span, count) in spans {
             match joined.last_mut() {
-                Some((last, sum)) if *sum + count <= share => {
+                Some((last, sum))
+                    if *sum + count <= share
+                        && (is_narrow(Span { hi: span.hi, ..*last }) || !is_narrow(*last)) =>
+                {
                     last.hi = span.hi;
                     *sum += count;
                 }

@@ -72,6 +72,10 @@ pub(in crate::sort) enum Outside {
     Drop,
 }
 
+/// Values that are tested together for the same partition: skewed values, sorted ones and copies of
+/// one often belong to one.
+const GROUP: usize = 16;
+
 /// One thread's partitions.
 pub(in crate::sort) struct Scatter<'p, 'r, 'b, E> {
     partitioning: Partitioning,
@@ -210,6 +214,30 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         *next = behind;
     }
 
+    /// Stages values of one partition. One by one, each would wait until the store of its stage's fill
+    /// by the value before it can be loaded again.
+    fn append_alike(&mut self, number: usize, values: &[u64; GROUP]) {
+        let partitioning = self.partitioning;
+        let first = number * self.stage_len;
+        let stage = &mut self.stages[first..][..self.stage_len];
+        let mut filled = self.next[number] as usize - first;
+        let mut rest = &values[..];
+        while !rest.is_empty() {
+            if filled == stage.len() {
+                self.kept.append_stage(number, stage);
+                filled = 0;
+            }
+            let (now, later) = rest.split_at(rest.len().min(stage.len() - filled));
+            for (slot, value) in stage[filled..].iter_mut().zip(now) {
+                *slot = partitioning.entry_of(*value);
+            }
+            (filled, rest) = (filled + now.len(), later);
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "at most 64 for each of 4096")]
+        let next = (first + filled) as u32;
+        self.next[number] = next;
+    }
+
     /// The entries of partition `number` that this thread holds.
     pub(in crate::sort) fn part(&self, number: usize) -> Held<'_, 'p, E> {
         let first = number * self.stage_len;
@@ -341,7 +369,21 @@ impl<'p> Kept<'p, '_, '_> {
 impl<E: Entry> Consumer for Scatter<'_, '_, '_, E> {
     #[inline]
     fn values(&mut self, values: &[u64]) {
-        self.append_each(values);
+        let partitioning = self.partitioning;
+        let number_of = |value: u64| partitioning.number_of(value);
+        let mut from = 0;
+        for (index, group) in values.as_chunks::<GROUP>().0.iter().enumerate() {
+            let number = number_of(group[0]);
+            if number_of(group[GROUP - 1]) == number
+                && number < partitioning.count
+                && group.iter().all(|&value| number_of(value) == number)
+            {
+                self.append_each(&values[from..index * GROUP]);
+                self.append_alike(number, group);
+                from = (index + 1) * GROUP;
+            }
+        }
+        self.append_each(&values[from..]);
     }
 
     fn checkpoint(&mut self) -> Result<()> {
