@@ -128,25 +128,31 @@ pub(super) enum Command {
         #[command(flatten)]
         numbers: NumberArgs,
     },
-    /// Print the number of values up to and including VALUE
+    /// Print the number of values up to and including VALUE; of several, a line for each
     Rank {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
-        /// The value, in the set or not
-        value: String,
+        /// The values, in the set or not
+        #[arg(value_name = "VALUE", required = true)]
+        values: Vec<String>,
         #[command(flatten)]
         numbers: NumberArgs,
     },
-    /// Print the value at INDEX, in ascending order
+    /// Print the value at INDEX, in ascending order; of several, a line for each
     Select {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
-        /// Index of the value; the smallest value has index 0
-        #[arg(required_unless_present = "quantile")]
-        index: Option<u64>,
-        /// Print a quantile: 0 is the smallest value, 0.5 the median, 1 the largest value
-        #[arg(long, value_name = "SHARE", conflicts_with = "index")]
-        quantile: Option<Share>,
+        /// Indices of the values; the smallest value has index 0
+        #[arg(value_name = "INDEX", required_unless_present = "quantiles")]
+        indices: Vec<u64>,
+        /// Print a quantile: 0 is the smallest value, 0.5 the median, 1 the largest value; several have commas between them
+        #[arg(
+            long = "quantile",
+            value_name = "SHARE",
+            value_delimiter = ',',
+            conflicts_with = "indices"
+        )]
+        quantiles: Vec<Share>,
         #[command(flatten)]
         numbers: NumberArgs,
     },

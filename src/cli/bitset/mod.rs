@@ -94,9 +94,9 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         }
         Command::Min { set, .. } => return query::min(source, &set),
         Command::Max { set, .. } => return query::max(source, &set),
-        Command::Rank { set, value, .. } => query::rank(source, &set, &value)?,
-        Command::Select { set, index, quantile, .. } => {
-            return query::select(source, &set, index, quantile);
+        Command::Rank { set, values, .. } => query::rank(source, &set, &values)?,
+        Command::Select { set, indices, quantiles, .. } => {
+            return query::select(source, &set, &indices, &quantiles);
         }
         Command::Range { set, first, last, .. } => query::range(source, &set, &first, &last)?,
         Command::Gaps { set, min_length, .. } => query::gaps(source, &set, min_length)?,

@@ -8,10 +8,12 @@ use crate::cli::stdout::{print_line, stdout};
 use crate::error::{Error, Result};
 use crate::number::Format;
 use crate::set::container::Op;
+use crate::set::keyed::KeyName;
 use crate::set::plan::Plan;
 use crate::set::ranges::{BATCH, RunSource};
 use crate::set::{Damage, SetFile};
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -44,9 +46,11 @@ pub(super) fn count(source: &Source, operands: &[PathBuf]) -> Result<()> {
     // Before any is printed: a wrong operand must leave no answer to another question.
     let counts = sets.iter().map(count).collect::<Result<Vec<_>>>()?;
     for (path, count) in sets.iter().zip(counts) {
-        match sets {
-            [_] => print_line(count)?,
-            _ => print_line(format_args!("{}: {count}", path.display()))?,
+        if let [_] = sets {
+            print_line(count)?;
+        } else {
+            let name = KeyName(path.as_os_str().as_bytes()); // it stays on one line
+            print_line(format_args!("{name}: {count}"))?;
         }
     }
     Ok(())
@@ -67,31 +71,51 @@ pub(super) fn max(source: &Source, path: &Path) -> Result<Answer> {
     print_found(source, source.open(path)?.max()?)
 }
 
-pub(super) fn rank(source: &Source, path: &Path, value: &str) -> Result<()> {
-    let value = source.value(value)?;
-    print_line(source.open(path)?.rank(value)?)
+/// Prints the ranks of values: of several, each behind its value.
+pub(super) fn rank(source: &Source, path: &Path, values: &[String]) -> Result<()> {
+    let typed = values.iter().map(|value| source.value(value)).collect::<Result<Vec<_>>>()?;
+    let set = source.open(path)?;
+    let ranks = typed.iter().map(|&value| set.rank(value)).collect::<Result<Vec<_>>>()?;
+    if let [rank] = ranks[..] {
+        return print_line(rank);
+    }
+    for (value, rank) in typed.into_iter().zip(ranks) {
+        print_line(format_args!("{}\t{rank}", source.notation().text(value)?))?;
+    }
+    Ok(())
 }
 
+/// Prints the values at indices, or quantiles: of several, each behind its index, or behind the share
+/// as it was typed. The answer is no if an index has no value.
 pub(super) fn select(
     source: &Source,
     path: &Path,
-    index: Option<u64>,
-    quantile: Option<Share>,
+    indices: &[u64],
+    quantiles: &[Share],
 ) -> Result<Answer> {
     let set = source.open(path)?;
-    let index = match (index, quantile) {
-        (_, Some(share)) => share.nearest_rank(set.len()),
-        (index, None) => index.unwrap_or(0),
-    };
-    print_found(source, set.select(index)?)
+    let indices = indices.iter().map(|index| (index.to_string(), *index));
+    let shares = quantiles.iter().map(|share| (share.typed.clone(), share.nearest_rank(set.len())));
+    let found = indices.chain(shares).map(|(typed, index)| Ok((typed, set.select(index)?)));
+    let found = found.collect::<Result<Vec<_>>>()?;
+    if let [(_, found)] = found[..] {
+        return print_found(source, found);
+    }
+    for (typed, found) in &found {
+        match found {
+            Some(value) => print_line(format_args!("{typed}\t{}", source.notation().text(*value)?)),
+            None => print_line(format_args!("{typed}\tnone")),
+        }?;
+    }
+    Ok(found.iter().all(|(_, found)| found.is_some()).into())
 }
 
 /// A share from 0 to 1, as it was typed. A float is not the same: 0.55 of 100 is more than 55 then.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Share {
-    /// Digits behind the point.
-    Part(Vec<u8>),
-    Whole,
+pub(super) struct Share {
+    typed: String,
+    /// Digits behind the point; none for 1.
+    digits: Option<Vec<u8>>,
 }
 
 /// The message for a text that is no number from 0 to 1.
@@ -116,25 +140,26 @@ impl FromStr for Share {
         let zeros = i64::try_from(digits.len() - trimmed.len()).map_err(|_| NO_SHARE)?;
         let whole = i64::try_from(whole.len()).map_err(|_| NO_SHARE)?;
         let point = whole.saturating_sub(zeros).saturating_add(exponent);
-        match (trimmed.trim_end_matches('0'), point) {
-            ("", _) => Ok(Self::Part(Vec::new())),
-            ("1", 1) => Ok(Self::Whole),
-            (_, 1..) => Err(NO_SHARE),
+        let digits = match (trimmed.trim_end_matches('0'), point) {
+            ("", _) => Some(Vec::new()),
+            ("1", 1) => None,
+            (_, 1..) => return Err(NO_SHARE),
             (digits, point) => {
                 let zeros = usize::try_from(point.unsigned_abs()).unwrap_or(MOST_ZEROS);
                 let zeros = std::iter::repeat_n(0, zeros.min(MOST_ZEROS));
-                Ok(Self::Part(zeros.chain(digits.bytes().map(|digit| digit - b'0')).collect()))
+                Some(zeros.chain(digits.bytes().map(|digit| digit - b'0')).collect())
             }
-        }
+        };
+        Ok(Self { typed: text.to_owned(), digits })
     }
 }
 
 impl Share {
     /// The index of the value whose rank is this share of `count`, rounded up.
     fn nearest_rank(&self, count: u64) -> u64 {
-        let rank = match self {
-            Self::Whole => count,
-            Self::Part(digits) => {
+        let rank = match &self.digits {
+            None => count,
+            Some(digits) => {
                 let (mut product, mut is_exact) = (0_u128, true);
                 for &digit in digits.iter().rev() {
                     product += u128::from(digit) * u128::from(count);
