@@ -89,9 +89,13 @@ impl fmt::Display for ByteSize {
         if self.0 < 1024 {
             return write!(f, "{} B", self.0);
         }
-        let exponent = self.0.ilog2() / 10; // at most 6
+        let mut exponent = self.0.ilog2() / 10; // at most 6
         #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
-        let amount = self.0 as f64 / (1_u64 << (10 * exponent)) as f64;
+        let mut amount = self.0 as f64 / (1_u64 << (10 * exponent)) as f64;
+        if amount >= 1023.95 && exponent < 6 {
+            // It would be shown as 1024.0.
+            (exponent, amount) = (exponent + 1, amount / 1024.0);
+        }
         write!(f, "{amount:.1} {}", UNITS[exponent as usize - 1])
     }
 }
@@ -119,9 +123,13 @@ mod tests {
 
     #[test]
     fn every_size_is_named() {
-        for (bytes, text) in
-            [(1023, "1023 B"), (3 << 19, "1.5 MiB"), (5 << 49, "2.5 PiB"), (u64::MAX, "16.0 EiB")]
-        {
+        for (bytes, text) in [
+            (1023, "1023 B"),
+            ((1 << 20) - 1, "1.0 MiB"),
+            (3 << 19, "1.5 MiB"),
+            (5 << 49, "2.5 PiB"),
+            (u64::MAX, "16.0 EiB"),
+        ] {
             assert_eq!(ByteSize::from_bytes(bytes).to_string(), text);
         }
     }

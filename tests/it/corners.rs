@@ -1,7 +1,7 @@
 //! Corners of the command line: files under two names, streams that wait,
 //! records across blocks, limits of the system.
 
-use crate::workspace::Workspace;
+use crate::workspace::{Ran, Workspace};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -140,6 +140,34 @@ fn the_streams_of_the_shell_are_not_replaced() {
         let status = Command::new("sh").args(["-c", &script]).current_dir(work.path()).status();
         assert!(status.unwrap().success(), "{name}");
         assert_eq!(work.read("log"), "before\n1\n2\n", "{name}");
+    }
+    // Those of any number, at whatever position they are.
+    let script = "echo before >&3; $0 ids -o /dev/fd/3; echo after >&3";
+    let with_log = |script: &str| {
+        let line = format!("{script} 3> log");
+        let words = ["-c", &format!("{{ {line}; }}"), env!("CARGO_BIN_EXE_bitsort")];
+        let mut shell = Command::new("sh");
+        Ran::from(shell.args(words).current_dir(work.path()).output().unwrap())
+    };
+    with_log(&format!("{{ {script}; }}")).quiet();
+    assert_eq!(work.read("log"), "before\n1\n2\nafter\n");
+    with_log("$0 ids -o /dev/fd/0 < ids").refused("Bad file descriptor");
+    // The program has files of its own, under numbers that nobody gave it.
+    for number in 4..20 {
+        with_log(&format!("$0 ids -o /dev/fd/{number}")).refused("cannot open /dev/fd/");
+    }
+}
+
+#[test]
+fn names_that_no_file_can_have_are_refused_before_the_input_is_read() {
+    let work = Workspace::new();
+    work.write("ids", "x\n");
+    std::os::unix::fs::symlink("missing/", work.file("link")).unwrap();
+    let long = "n".repeat(300);
+    for name in ["missing/", "ids/", "link", &*long] {
+        work.run(&format!("ids -o {name}")).refused("cannot ");
+        let ran = work.run(&format!("ids -o {name}"));
+        assert!(!ran.err.contains("expected a digit"), "{name}: {}", ran.err);
     }
 }
 

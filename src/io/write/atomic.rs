@@ -2,11 +2,12 @@
 
 use super::access::Access;
 use crate::error::{Error, Result};
-use crate::kernel::sys::{NamedFile, Nameless, Standard};
+use crate::kernel::sys::{NamedFile, Nameless, Standard, duplicate};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +40,15 @@ pub(crate) fn open_destination(path: &Path) -> Result<Destination> {
             let access = Access::of(&path).map_err(Error::io("read", &path))?;
             AtomicFile::create(path, access.as_ref()).map(Destination::Atomic)
         }
-        Err(_) => AtomicFile::create(end_of_links(path)?, None).map(Destination::Atomic),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let end = end_of_links(path)?;
+            // No file can ever have such a name. Found only at the end, that would cost the whole run.
+            if end.as_os_str().is_empty() || end.as_os_str().as_bytes().ends_with(b"/") {
+                return Err(Error::io("create", end)(error));
+            }
+            AtomicFile::create(end, None).map(Destination::Atomic)
+        }
+        Err(error) => Err(Error::io("create", path)(error)),
     }
 }
 
@@ -68,7 +77,8 @@ fn open_descriptor(path: &Path) -> Option<io::Result<File>> {
                 open.and_then(|()| io::stdout().as_fd().try_clone_to_owned()).map(File::from)
             }
             "2" => io::stderr().as_fd().try_clone_to_owned().map(File::from),
-            _ => OpenOptions::new().append(true).open(path),
+            // Opened anew, it would have a position of its own.
+            number => duplicate(number.parse().ok()?),
         });
     }
     None

@@ -4,8 +4,35 @@
 //! systems these functions give none, and callers use a [`NamedFile`](super::NamedFile). With
 //! `--cfg plain_unix` they give none on Linux too, so that tests can run without these features.
 
+use rustix::fs::{OFlags, fcntl_getfl};
+use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_getfd};
+use std::fs::File;
+use std::io;
+use std::os::fd::{BorrowedFd, RawFd};
+
 pub(crate) use system::Nameless;
 pub(super) use system::path_of;
+
+/// A file that whoever began the process left open under this number, to be written: with the same
+/// position.
+#[expect(unsafe_code, reason = "a number becomes a descriptor")]
+pub(crate) fn duplicate(number: RawFd) -> io::Result<File> {
+    if number < 0 {
+        return Err(Errno::BADF.into());
+    }
+    // SAFETY: the number is not -1. The kernel only looks it up, and refuses one that is not open;
+    // the program closes no descriptor that others gave it.
+    let open = unsafe { BorrowedFd::borrow_raw(number) };
+    // Those of the program itself would be closed on exec: no other one began it with them.
+    if fcntl_getfd(open)?.contains(FdFlags::CLOEXEC) {
+        return Err(Errno::BADF.into());
+    }
+    let file = File::from(fcntl_dupfd_cloexec(open, 3)?);
+    match fcntl_getfl(&file)? & OFlags::RWMODE {
+        OFlags::WRONLY | OFlags::RDWR => Ok(file),
+        _ => Err(Errno::BADF.into()),
+    }
+}
 
 #[cfg(all(target_os = "linux", not(plain_unix)))]
 mod system {

@@ -16,7 +16,7 @@ mod temporary;
 pub(crate) use cache_lines::{CacheLines, atomic_words};
 pub(crate) use closed::Standard;
 pub(crate) use disk::{free_bytes, give_back};
-pub(crate) use files::Nameless;
+pub(crate) use files::{Nameless, duplicate};
 pub use guard::guard_mapped_files;
 pub(crate) use guard::{LOST, any_was_lost, maps_are_guarded};
 pub use limits::Machine;
