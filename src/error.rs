@@ -222,11 +222,11 @@ pub enum Error {
     },
     /// Ranges have more values than containers or single values can be made of, or than can be
     /// counted.
-    #[error("the range {first}-{last} is too wide: ranges have at most about {limit} values here")]
+    #[error("the set up to {last} is too wide: ranges have at most about {limit} values here")]
     TooWide {
-        /// First value of the range.
+        /// First value of the range that is too much.
         first: u64,
-        /// Its last value.
+        /// The last value up to which there are too many.
         last: u64,
         /// The most values that ranges may have.
         limit: u64,

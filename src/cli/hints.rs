@@ -25,7 +25,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::Unsorted { .. } => "sort it first, or leave out --merge",
         Error::NoSuchColumn { .. } => "give the column's number, or check --delimiter",
         Error::ValueTooLarge { format, .. } => wider_format(format),
-        Error::MemoryLimitTooSmall { .. } => "raise --mem or lower --threads",
+        Error::MemoryLimitTooSmall { .. } => "raise --mem",
         Error::NoPlan { .. } => {
             "raise --mem, lower --threads, give a folder with more room with -T, or give files instead of pipes"
         }
@@ -157,7 +157,7 @@ fn line_hint(
         }
         _ => {
             let text = readable(excerpt);
-            match notation(&text) {
+            match of_value(&text) {
                 Some(hint) => hint,
                 None if line == 1 && text.contains(|shown: char| shown.is_ascii_alphabetic()) => {
                     may_be_header(program)
@@ -170,7 +170,10 @@ fn line_hint(
 
 /// How inputs begin that are of a kind which is not read here, as excerpts show it, and the hint.
 const STARTS: [(&str, &str); 5] = [
-    ("\\x04\"M\\x18", "lz4 packed it, which is not read here: unpack it in a pipe, lz4 -dc FILE |"),
+    (
+        "\\x04\\\"M\\x18",
+        "lz4 packed it, which is not read here: unpack it in a pipe, lz4 -dc FILE |",
+    ),
     ("\\xff\\xfe", UTF_16),
     ("\\xfe\\xff", UTF_16),
     // Ours, through a pipe.
@@ -217,6 +220,22 @@ pub(super) fn notation(text: &str) -> Option<&'static str> {
         return Some("--as hex reads hexadecimal numbers");
     }
     fields.any(may_be_address).then_some("--as ipv4 reads addresses, if the wanted column has them")
+}
+
+/// The hint for a line of a set, or of a sort, whose number is written in another way.
+pub(super) fn of_value(text: &str) -> Option<&'static str> {
+    /// Where lines have one value each, and where no word of the command asks for ranges.
+    const NO_RANGES: [&str; 5] = ["filter", "contains", "-m", "--merge", "--ranges"];
+    let takes_ranges =
+        || !std::env::args_os().any(|word| NO_RANGES.iter().any(|other| word == *other));
+    let ranges = "--ranges reads lines of ranges, FIRST-LAST; bitsort takes -u with it";
+    notation(text).or_else(|| (may_be_range(text) && takes_ranges()).then_some(ranges))
+}
+
+/// Whether a text is two decimal numbers with a sign between them.
+fn may_be_range(text: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.trim().split_once('-').is_some_and(|(first, last)| is_number(first) && is_number(last))
 }
 
 /// The same behind a message that is no error of a line.

@@ -1,6 +1,7 @@
 //! What people type who come from GNU sort, and what they are told.
 
 use crate::workspace::Workspace;
+use std::fs;
 use std::process::Command;
 
 #[test]
@@ -120,6 +121,17 @@ fn names_of_outputs_are_kept_or_refused() {
         ran.refused("is not written, only .gz, .zst, .bz2 and .xz are");
     }
     work.set("build -o seen.lz4", "1\n").refused("is not written, only");
+    work.run_with("", b"\x04\"M\x18\x64\x40\xa7").refused("lz4 packed it");
+    let is_hint = |ran: &crate::workspace::Ran| ran.err.contains("--ranges reads lines of ranges");
+    assert!(is_hint(&work.run_with("", b"10-20\n")));
+    assert!(!is_hint(&work.run_with("--merge", b"10-20\n")));
+    assert!(!is_hint(&work.set("contains - 10-20", "1\n")));
+    work.set("build -o s.bits", "1\n").quiet();
+    assert!(is_hint(&work.set("apply s.bits", "+10-20\n")));
+    for line in ["apply s.bits", "filter s.bits", "filter s.bits --ranges"] {
+        assert!(!is_hint(&work.set(line, "10-20\n")), "{line}");
+    }
+    fs::remove_file(work.file("s.bits")).unwrap();
     assert!(work.names().is_empty());
     let folder = work.run("-o .");
     assert!(folder.err.contains("name a file inside it"), "{folder:?}");

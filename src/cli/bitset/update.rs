@@ -260,7 +260,11 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
     source.line_tools().job().each_line(path, |number, at, text| {
         let read = changes.read(text).map_err(|(reason, place)| {
             let (name, excerpt, byte) = (path.display(), excerpt(text), at + place);
-            Error::usage(format!("{name}:{number}: byte {byte}: {reason}: \"{excerpt}\""))
+            let line = String::from_utf8_lossy(text);
+            let value = line.strip_prefix(['+', '-']);
+            let hint = value.map_or_else(|| hints::notation(&line), hints::of_value);
+            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            Error::usage(format!("{name}:{number}: byte {byte}: {reason}: \"{excerpt}\"{hint}"))
         })?;
         read.map_or(Ok(()), |(range, comes)| changes.push(range, comes))
     })?;
@@ -280,7 +284,8 @@ impl ChangeLines {
     fn new(source: &Source) -> Self {
         let notation = source.notation();
         let has_ranges = notation.output().takes_ranges();
-        Self { notation: notation.set(), changes: Changes::new(source.folder()), has_ranges }
+        let changes = Changes::new(source.folder()).memory(source.memory().bytes());
+        Self { notation: notation.set(), changes, has_ranges }
     }
 
     /// The range of a line, and whether it comes; none if the line is blank. An error has what is
