@@ -6,7 +6,7 @@ use super::signals::Signals;
 use super::stdout::print_line;
 use crate::error::{Error, Result};
 use crate::io::caught::abort_on_other_panics;
-use crate::kernel::sys::{Standard, give_back_large_blocks};
+use crate::kernel::sys::{Standard, begin_program, give_back_large_blocks};
 use crate::progress::Progress;
 use std::borrow::Cow;
 use std::error::Error as _;
@@ -73,6 +73,7 @@ pub(super) fn run(
     abort_on_other_panics();
     give_back_large_blocks();
     raise_file_limit();
+    begin_program();
     let progress = Arc::new(Progress::default());
     let signals = match Signals::watch(program, &progress.cancel_flag()) {
         Ok(signals) => signals,

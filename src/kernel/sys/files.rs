@@ -9,22 +9,32 @@ use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_getfd};
 use std::fs::File;
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use system::Nameless;
 pub(super) use system::path_of;
 
-/// A file that whoever began the process left open under this number, to be written: with the same
-/// position.
+/// Whether this process is one of the programs of this crate.
+static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
+
+/// Says that this process is one of the programs: the files that it has open are its own, but for
+/// those that are not closed on exec, which whoever began it left open.
+#[cfg(feature = "cli")]
+pub(crate) fn begin_program() {
+    IS_PROGRAM.store(true, Ordering::Relaxed);
+}
+
+/// The file that is open under this number, to be written: with the same position. In a program, it
+/// is one that whoever began it left open.
 #[expect(unsafe_code, reason = "a number becomes a descriptor")]
 pub(crate) fn duplicate(number: RawFd) -> io::Result<File> {
     if number < 0 {
         return Err(Errno::BADF.into());
     }
-    // SAFETY: the number is not -1. The kernel only looks it up, and refuses one that is not open;
-    // the program closes no descriptor that others gave it.
+    // SAFETY: the number is not -1. The kernel only looks it up, and refuses one that is not open.
     let open = unsafe { BorrowedFd::borrow_raw(number) };
-    // Those of the program itself would be closed on exec: no other one began it with them.
-    if fcntl_getfd(open)?.contains(FdFlags::CLOEXEC) {
+    let is_closed_on_exec = fcntl_getfd(open)?.contains(FdFlags::CLOEXEC);
+    if is_closed_on_exec && IS_PROGRAM.load(Ordering::Relaxed) {
         return Err(Errno::BADF.into());
     }
     let file = File::from(fcntl_dupfd_cloexec(open, 3)?);
@@ -121,11 +131,29 @@ mod system {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Seek, Write};
+    use std::os::fd::AsRawFd;
     use std::path::Path;
 
     #[test]
     fn a_nameless_file_says_why_it_cannot_be_made() {
         let created = Nameless::create_in(Path::new("/nonexistent/folder"), 0o600);
         assert!(created.is_err() || cfg!(any(not(target_os = "linux"), plain_unix)));
+    }
+
+    #[test]
+    fn a_duplicate_goes_on_where_the_file_is() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"ab").unwrap();
+        duplicate(file.as_raw_fd()).unwrap().write_all(b"c").unwrap();
+        file.write_all(b"d").unwrap();
+        file.rewind().unwrap();
+        let mut found = String::new();
+        file.read_to_string(&mut found).unwrap();
+        assert_eq!(found, "abcd");
+        let read_only = File::open("/dev/null").unwrap();
+        for wrong in [-1, i32::MIN, i32::MAX, read_only.as_raw_fd()] {
+            assert!(duplicate(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -16,6 +16,8 @@ mod temporary;
 pub(crate) use cache_lines::{CacheLines, atomic_words};
 pub(crate) use closed::Standard;
 pub(crate) use disk::{free_bytes, give_back};
+#[cfg(feature = "cli")]
+pub(crate) use files::begin_program;
 pub(crate) use files::{Nameless, duplicate};
 pub use guard::guard_mapped_files;
 pub(crate) use guard::{LOST, any_was_lost, maps_are_guarded};
