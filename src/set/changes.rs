@@ -59,8 +59,10 @@ const RANGE_BYTES: usize = 16 << 20;
 #[derive(Debug)]
 pub struct Changes {
     spool: Spool,
-    /// Most changes that wait, and about the most bytes of ranges.
-    most: (usize, usize),
+    /// Most changes that wait.
+    most_waiting: usize,
+    /// About the most bytes that the values of ranges take while they wait.
+    most_range_bytes: usize,
     /// Values with `true` if they are added, in the order of the changes.
     waiting: Vec<(u64, bool)>,
     /// The values of ranges that are removed, and those that are added. They come behind all pairs.
@@ -88,7 +90,8 @@ impl Changes {
         let spool = Spool { folder: folder.into(), ..Spool::default() };
         Self {
             spool,
-            most: (WAITING, RANGE_BYTES),
+            most_waiting: WAITING,
+            most_range_bytes: RANGE_BYTES,
             waiting: Vec::new(),
             ranges: Default::default(),
             range_bytes: 0,
@@ -99,10 +102,9 @@ impl Changes {
     /// Keeps fewer changes in memory if they would take more than so many bytes.
     #[cfg(feature = "cli")]
     pub(crate) fn memory(mut self, bytes: u64) -> Self {
-        let (changes, range_bytes) = self.most;
         let bytes = in_usize(bytes);
-        self.most =
-            (changes.min(bytes / 48).max(1 << 10), range_bytes.min((bytes / 4).max(1 << 20)));
+        self.most_waiting = self.most_waiting.min(bytes / 48).max(1 << 10);
+        self.most_range_bytes = self.most_range_bytes.min((bytes / 4).max(1 << 20));
         self
     }
 
@@ -117,7 +119,7 @@ impl Changes {
             self.flush()?;
         }
         self.waiting.push((value, comes));
-        if self.waiting.len() < self.most.0 { Ok(()) } else { self.flush() }
+        if self.waiting.len() < self.most_waiting { Ok(()) } else { self.flush() }
     }
 
     /// Adds all values from `first` to `last` if `comes`, else removes them. O((last − first) / 2^16)
@@ -137,8 +139,7 @@ impl Changes {
         }
         let containers = (last >> 16) - (first >> 16) + 1;
         let bytes = usize::try_from(containers).map_or(usize::MAX, |all| all.saturating_mul(40));
-        let (_, most) = self.most;
-        if bytes > most {
+        if bytes > self.most_range_bytes {
             self.flush()?;
             let wide = computed(&self.spool, Plan::range(first, last))?;
             let none = temporary(&self.spool, |_| Ok(()))?;
@@ -151,17 +152,17 @@ impl Changes {
         from.remove_range(first..=last);
         // The containers at both ends may become bitmaps.
         self.range_bytes += bytes + 4 * container::BITMAP_BYTES;
-        if self.range_bytes <= most {
+        if self.range_bytes <= self.most_range_bytes {
             return Ok(());
         }
         self.range_bytes = self.ranges.iter().map(|set| set.view().bytes()).sum();
-        if self.range_bytes > most / 2 { self.flush() } else { Ok(()) }
+        if self.range_bytes > self.most_range_bytes / 2 { self.flush() } else { Ok(()) }
     }
 
     /// Makes a pair of the changes in memory.
     fn flush(&mut self) -> Result<()> {
         let newer = self.drain()?;
-        self.keep(self.most.0 as u64, newer)
+        self.keep(self.most_waiting as u64, newer)
     }
 
     /// Keeps a pair of so many changes.

@@ -236,14 +236,12 @@ fn misunderstood(text: &str, error: &ParseExpressionError) -> Error {
 }
 
 fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Result<()> {
-    /// So few sets fit in any memory.
+    /// So few sets take a few megabytes at most.
     const FEW: usize = 16;
-    let sets = plan.operands();
-    if sets.len() > FEW {
-        let bytes = sets.iter().map(|set| set.view().walk_bytes()).fold(0, u64::saturating_add);
-        source.whole_memory().check_sets(sets.len(), bytes)?;
+    let walks = plan.operands().into_iter().map(|set| set.view().walk_bytes());
+    if walks.len() > FEW {
+        source.whole_memory().check_sets(walks.len(), walks.fold(0, u64::saturating_add))?;
     }
-    drop(sets);
     if count {
         let bar = source.bar(true);
         let count = plan.cardinality(source.progress())?;
