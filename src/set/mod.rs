@@ -12,6 +12,7 @@
 // Circle: `integer_set`, `join`, `sink`: a join gives a set in memory, which joins and is written.
 // Circle: `keyed::file`, `operand`: a set of a `.sets` file takes part in algebra, which asks the file whether it is whole.
 
+pub(crate) mod batches;
 pub mod bitmap;
 mod block;
 pub(crate) mod changes;

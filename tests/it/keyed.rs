@@ -104,14 +104,21 @@ fn a_file_of_sets_stands_for_all_of_them_where_sets_are_joined() {
     work.set("andnot t.sets -", "").refused("the others are taken from one set: name it, FILE:KEY");
     work.set("or t.sets -o u.bits", "").quiet();
     assert_eq!(work.set("cat u.bits", "").quiet(), with(&|_| true));
-    // Sets of a file take memory while they are joined.
+    // Sets of a file take memory while they are joined, so they are joined in batches.
     let many: String = (0..40_000).fold(String::new(), |mut text, key| {
         writeln!(text, "k{key},{key}").unwrap();
         text
     });
     work.set("group --key 1 --column 2 -o many.sets", &many).quiet();
     assert_eq!(work.set("or many.sets --count", "").quiet(), "40000\n");
-    work.set("or many.sets many.sets many.sets --count --mem 64M", "").refused("too small");
+    let thrice = "many.sets many.sets many.sets --mem 64M";
+    for (line, count) in [("or", 40_000), ("xor", 40_000), ("and", 0), ("andnot -", 10)] {
+        let found = work.set(&format!("{line} {thrice} --count"), &lines(39_990..40_010)).quiet();
+        assert_eq!(found, format!("{count}\n"), "{line}");
+    }
+    work.set("or many.sets --mem 32M -o all.bits", "").quiet();
+    assert_eq!(work.set("cat all.bits", "").quiet(), lines(0..40_000));
+    work.set(&format!("at-least 2 {thrice} --count"), "").refused("too small");
 }
 
 #[test]

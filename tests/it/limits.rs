@@ -172,7 +172,8 @@ fn the_peak_stays_below_64_mib_when_sets_by_key_are_compared() {
         })
     };
     peak_of(&many, 3000, "or --count", "1800000\n");
-    work.set("or --count --mem 16M o.sets", "").refused("memory limit");
+    assert_eq!(work.set("or --count --mem 16M o.sets", "").quiet(), "1800000\n");
+    work.set("at-least 2 --count --mem 16M o.sets", "").refused("memory limit");
     work.write("rows", lines(0..1500, |set| format!("{set},7")));
     work.set("group --key 1 --column 2 rows -o o.sets", "").quiet();
     work.set("overlap --top 2000000 --mem 64M o.sets", "")

@@ -6,14 +6,15 @@ use super::source::{Source, check_stdin};
 use super::target::Target;
 use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
+use crate::set::batches::Batches;
 use crate::set::container::Op;
 use crate::set::keyed::{KeyName, KeyedSets, is_sets_file};
 use crate::set::plan::Plan;
 use crate::set::run_algebra::count_values;
-use crate::set::{Expression, ParseExpressionError, SetFile};
+use crate::set::{AsSet, Expression, ParseExpressionError, SetFile, temporary_set};
 use crate::sort::{Found, Sort, joined};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How sets are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +51,7 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
     if how == How::Copied && args.target.output.is_some() {
         verify(source, &found)?;
     }
-    let sets = sets_of(source, found, &args.sets)?;
+    let sets = sets_of(source, how, found, &args.sets)?;
     let plans = Plan::all(&sets);
     let plan = match how {
         How::By(op) => Plan::join(op, plans),
@@ -95,22 +96,93 @@ fn verify(source: &Source, found: &[Operand]) -> Result<()> {
     })
 }
 
-/// The sets of all operands. Messages call the set of sorted numbers by its path.
-fn sets_of(source: &Source, found: Vec<Operand>, paths: &[PathBuf]) -> Result<Vec<SetFile>> {
-    let mut sets = Vec::with_capacity(found.len());
-    for (operand, path) in found.into_iter().zip(paths) {
+/// The sets of all operands. Messages call the set of sorted numbers by its path. If they do not fit
+/// in the memory together, they are sets in nameless files that give the same result.
+fn sets_of(
+    source: &Source,
+    how: How,
+    found: Vec<Operand>,
+    paths: &[PathBuf],
+) -> Result<Vec<SetFile>> {
+    let op = how.op().map(|op| if op == Op::AndNot { Op::Or } else { op });
+    let mut sets =
+        Gathered { source, sets: Vec::new(), walk_bytes: 0, joined: op.map(Batches::new) };
+    let mut operands = found.into_iter().zip(paths);
+    // Its values stay apart from those of the others.
+    let first = match (how, operands.next()) {
+        (How::By(Op::AndNot), Some((Operand::One(first), path))) => Some(first.set(path)?),
+        (_, Some((first, path))) => {
+            sets.push_all(first, path)?;
+            None
+        }
+        (_, None) => None,
+    };
+    operands.try_for_each(|(operand, path)| sets.push_all(operand, path))?;
+    Ok(first.into_iter().chain(sets.finish()?).collect())
+}
+
+/// Sets for a join, which are joined in batches if they do not fit in the memory together.
+struct Gathered<'s> {
+    source: &'s Source,
+    /// The sets of the batch that is being gathered.
+    sets: Vec<SetFile>,
+    /// The bytes that a walk over all of these takes.
+    walk_bytes: u64,
+    /// The batches before; none if their order matters.
+    joined: Option<Batches<SetFile>>,
+}
+
+impl Gathered<'_> {
+    fn push_all(&mut self, operand: Operand, path: &Path) -> Result<()> {
         match operand {
-            Operand::One(found) => sets.push(found.set(path)?),
+            Operand::One(found) => self.push(found.set(path)?),
             Operand::Many(keyed) => {
-                source.whole_memory().check_sets(sets.len() + keyed.len(), 0)?;
-                for index in 0..keyed.len() {
-                    source.check()?;
-                    sets.push(keyed.set(index)?);
-                }
+                (0..keyed.len()).try_for_each(|index| self.push(keyed.set(index)?))
             }
         }
     }
-    Ok(sets)
+
+    fn push(&mut self, set: SetFile) -> Result<()> {
+        self.source.check()?;
+        let set_bytes = set.as_set().view().walk_bytes();
+        let (count, walk_bytes) = (self.sets.len() + 1, self.walk_bytes.saturating_add(set_bytes));
+        self.walk_bytes = match check_walks(self.source, count, walk_bytes) {
+            Ok(()) => walk_bytes,
+            Err(error) => {
+                self.join().ok_or(error)??;
+                set_bytes
+            }
+        };
+        self.sets.push(set);
+        Ok(())
+    }
+
+    /// Joins the sets that were gathered; none if their order matters.
+    fn join(&mut self) -> Option<Result<()>> {
+        let sets = std::mem::take(&mut self.sets);
+        let spool = self.source.spool();
+        let path = sets.first().map_or(Path::new("-"), SetFile::path);
+        let made = |plan: Plan<'_>| {
+            temporary_set(path, &spool, |sink| plan.run(sink, self.source.progress()))
+        };
+        Some(self.joined.as_mut()?.push(Plan::all(&sets), made))
+    }
+
+    fn finish(mut self) -> Result<Vec<SetFile>> {
+        if self.joined.as_ref().is_some_and(|joined| !joined.is_empty()) {
+            self.join().transpose()?;
+        }
+        let mut sets = self.joined.map(Batches::into_results).unwrap_or_default();
+        sets.append(&mut self.sets);
+        Ok(sets)
+    }
+}
+
+/// Checks that so many sets can be joined at once.
+fn check_walks(source: &Source, sets: usize, walk_bytes: u64) -> Result<()> {
+    /// So few sets take a few megabytes at most.
+    const FEW: usize = 16;
+    if sets <= FEW { Ok(()) } else { source.whole_memory().check_sets(sets, walk_bytes) }
 }
 
 /// Lists of ranges that are joined as ranges, or sets of any kind.
@@ -236,12 +308,8 @@ fn misunderstood(text: &str, error: &ParseExpressionError) -> Error {
 }
 
 fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Result<()> {
-    /// So few sets take a few megabytes at most.
-    const FEW: usize = 16;
     let walks = plan.operands().into_iter().map(|set| set.view().walk_bytes());
-    if walks.len() > FEW {
-        source.whole_memory().check_sets(walks.len(), walks.fold(0, u64::saturating_add))?;
-    }
+    check_walks(source, walks.len(), walks.fold(0, u64::saturating_add))?;
     if count {
         let bar = source.bar(true);
         let count = plan.cardinality(source.progress())?;

@@ -10,6 +10,7 @@ use super::file::KeyedSets;
 use crate::error::{Error, Result};
 use crate::kernel::{in_usize, steps};
 use crate::progress::Progress;
+use crate::set::batches::Batches;
 use crate::set::container::Op;
 use crate::set::integer_set::IntegerSet;
 use crate::set::operand::{AsSet, Operand};
@@ -233,23 +234,19 @@ impl Overlap {
 fn universe(sets: &impl Many, progress: &Progress) -> Result<u64> {
     /// Number of sets that are walked through together.
     const SOME: usize = 512;
-    // Each has more than twice as many values as the next one, so that a value is seldom copied.
-    let mut unions: Vec<IntegerSet> = Vec::new();
+    let mut unions = Batches::new(Op::Or);
     for from in (0..sets.count()).step_by(SOME) {
         let some = from..sets.count().min(from + SOME);
         let is_last = some.end == sets.count();
         let plans = some.map(|index| sets.operand(index).map(Plan::set));
         let plans = plans.collect::<Result<Vec<_>>>()?;
         if is_last {
+            let unions = unions.into_results();
             let all = Plan::join(Op::Or, [Plan::all(&unions), plans].concat());
             // It becomes a quotient: one value of 2^64 does not count.
             return Ok(u64::try_from(all.cardinality(progress)?).unwrap_or(u64::MAX));
         }
-        let mut union = IntegerSet(Plan::join(Op::Or, plans).collect(progress)?);
-        while let Some(before) = unions.pop_if(|before| before.len() / 2 <= union.len()) {
-            union = IntegerSet(Plan::join(Op::Or, Plan::all([&before, &union])).collect(progress)?);
-        }
-        unions.push(union);
+        unions.push(plans, |plan| Ok(IntegerSet(plan.collect(progress)?)))?;
     }
     Ok(0)
 }
