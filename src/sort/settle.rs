@@ -165,21 +165,15 @@ impl Sort {
             table_bytes: self.rest().tables(),
             column: self.column.as_ref().map(|(column, _)| column),
             keys: self.keys.as_ref().map(|(column, _)| column),
-            threads: if count > 1 { 1 } else { self.table_threads() },
+            threads: if count > 1 { 1 } else { self.threads.unwrap_or(1) },
             leaves_out: self.invalid != InvalidLines::Fail,
         }
     }
 
-    /// Threads that read tables.
-    fn table_threads(&self) -> usize {
-        let columns = 1 + u64::from(self.keys.is_some());
-        self.rest().table_threads(self.threads.unwrap_or(1), columns)
-    }
-
     /// Threads that read these inputs, after options are settled.
     pub(super) fn threads_for(&self, opened: &[Opened]) -> usize {
-        let has_tables = opened.iter().any(Opened::is_table);
-        if has_tables { self.table_threads() } else { self.threads.unwrap_or(1) }
+        let threads = self.threads.unwrap_or(1);
+        opened.iter().filter_map(Opened::table_threads).fold(threads, usize::min)
     }
 
     /// Whether malformed lines are kept, to be written to a file.

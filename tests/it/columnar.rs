@@ -213,15 +213,28 @@ fn numbers_may_be_texts() {
 
 /// Writes a Parquet file of one column of this type.
 fn one_column<T: parquet::data_type::DataType>(path: &Path, column: &str, values: &[T::T]) {
+    column_in_groups::<T>(path, column, values, 1, properties());
+}
+
+/// A file of one column, whose row groups have the same values.
+fn column_in_groups<T: parquet::data_type::DataType>(
+    path: &Path,
+    column: &str,
+    values: &[T::T],
+    groups: usize,
+    properties: WriterPropertiesBuilder,
+) {
     let schema = parse_message_type(&format!("message one {{ REQUIRED {column}; }}")).unwrap();
     let file = File::create(path).unwrap();
-    let properties = Arc::new(properties().build());
+    let properties = Arc::new(properties.build());
     let mut writer = SerializedFileWriter::new(file, Arc::new(schema), properties).unwrap();
-    let mut group = writer.next_row_group().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    column.typed::<T>().write_batch(values, None, None).unwrap();
-    column.close().unwrap();
-    group.close().unwrap();
+    for _ in 0..groups {
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<T>().write_batch(values, None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+    }
     writer.close().unwrap();
 }
 
@@ -792,6 +805,37 @@ fn pages_of_the_usual_size_fit_in_little_memory_for_any_number_of_threads() {
             "group t.parquet --key place.code --column id -o t.sets --mem 64M --threads {threads}"
         );
         work.set(&command, "").quiet();
+    }
+}
+
+/// In memory, a text of a dictionary takes 32 bytes more, and texts that share their first bytes in
+/// the file have them again.
+#[test]
+fn texts_that_take_more_than_their_pages_stay_within_the_limit() {
+    let work = Workspace::new();
+    let path = work.file("t.parquet");
+    let peak_of = |rows: usize, command: &str| {
+        let ran = work.run(&format!("t.parquet -o out --stats=json {command}"));
+        assert_eq!(ran.code, Some(0), "{command}: {}", ran.err);
+        assert_eq!(work.read("out").lines().count(), rows, "{command}");
+        let peak = crate::limits::peak(&ran.err);
+        let limit = if command.contains("256M") { 256 << 20 } else { 64 << 20 };
+        assert!(peak <= limit, "{command}: {peak}");
+    };
+    let decimals: Vec<FixedLenByteArray> =
+        (0..250_000_u32).map(|number| number.to_be_bytes().to_vec().into()).collect();
+    let column = "FIXED_LEN_BYTE_ARRAY (4) id (DECIMAL(9,0))";
+    column_in_groups::<FixedLenByteArrayType>(&path, column, &decimals, 8, properties());
+    for (mem, threads) in [("64M", 1), ("64M", 16), ("256M", 16)] {
+        peak_of(2_000_000, &format!("--mem {mem} --threads {threads}"));
+    }
+    let zeros = "0".repeat(600_000);
+    let texts: Vec<ByteArray> =
+        (0..40).map(|number| format!("{zeros}{number}").into_bytes().into()).collect();
+    let shared = encoded(Encoding::DELTA_BYTE_ARRAY);
+    column_in_groups::<ByteArrayType>(&path, "BYTE_ARRAY id (UTF8)", &texts, 8, shared);
+    for (mem, threads) in [("64M", 1), ("64M", 16), ("256M", 16)] {
+        peak_of(320, &format!("--mem {mem} --threads {threads}"));
     }
 }
 

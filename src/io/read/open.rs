@@ -336,9 +336,12 @@ impl Opened {
         }
     }
 
-    /// Whether it is a table, of which a thread reads a piece at a time.
-    pub(crate) fn is_table(&self) -> bool {
-        matches!(self.content, Content::Table(_))
+    /// Threads that may read it at the same time, if it is a table.
+    pub(crate) fn table_threads(&self) -> Option<usize> {
+        match &self.content {
+            Content::Table(table) => Some(table.threads()),
+            _ => None,
+        }
     }
 
     /// Whether it has lines or records, and no rows of a table.

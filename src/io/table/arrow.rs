@@ -363,12 +363,13 @@ impl ArrowTable {
         // All threads have the dictionaries together, and share what these leave.
         let taken = options.memory_bytes / 2 - left;
         let options = TableOptions { memory_bytes: options.memory_bytes - taken, ..options };
-        bytes.limit_bytes = options.piece_bytes();
+        let share = options.usual_share();
+        bytes.limit_bytes = share.piece_bytes / (TableOptions::FACTOR * options.columns());
         // The decoder has a schema, and so has that of the keys.
         let schema_bytes = (schema.fields().size() * (1 + usize::from(keys.is_some()))) as u64;
         let table =
             Self { bytes, values, stored, keys, batches, schema_bytes, dictionary_bytes: taken };
-        Ok(Opened { table, rows })
+        Ok(Opened { table, rows, share })
     }
 
     /// About the bytes that it takes in memory.

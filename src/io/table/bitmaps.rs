@@ -265,7 +265,14 @@ struct Column<T: DataType> {
 
 impl<T: DataType> Column<T> {
     fn open(table: &BitmapTable, group: usize, column: usize) -> io::Result<Self> {
-        let (reader, present) = column_reader(&table.bytes, &table.metadata, group, column)?;
+        let (place, page) = ((group, column), Arc::default());
+        let (reader, present) = column_reader(
+            &table.bytes,
+            &table.metadata,
+            place,
+            3 * table.bytes.limit_bytes,
+            &page,
+        )?;
         Ok(Self { reader: get_typed_column_reader(reader), present })
     }
 

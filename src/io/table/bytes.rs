@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// A file that several threads read at places of their own.
 #[derive(Debug, Clone)]
@@ -28,11 +29,15 @@ impl FileBytes {
 
     /// The bytes at `start`.
     pub(super) fn at(&self, start: u64, bytes: u64) -> io::Result<Vec<u8>> {
+        self.up_to(self.limit_bytes, start, bytes)
+    }
+
+    fn up_to(&self, limit_bytes: u64, start: u64, bytes: u64) -> io::Result<Vec<u8>> {
         if start.checked_add(bytes).is_none_or(|end| end > self.len) {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file is cut off"));
         }
-        if bytes > self.limit_bytes {
-            return Err(too_large("a piece of it", bytes, self.limit_bytes));
+        if bytes > limit_bytes {
+            return Err(too_large("a piece of it", bytes, limit_bytes));
         }
         let mut buffer = vec![0; in_usize(bytes)];
         self.file.read_exact_at(&mut buffer, start)?;
@@ -40,24 +45,65 @@ impl FileBytes {
     }
 }
 
-impl Length for FileBytes {
-    fn len(&self) -> u64 {
-        self.len
+/// The bytes of a column of Parquet, page by page.
+#[derive(Debug)]
+pub(super) struct ColumnBytes {
+    pub(super) file: Arc<FileBytes>,
+    pub(super) page: Arc<ThisPage>,
+}
+
+/// What is known of the page that was read last, and of the next one.
+#[derive(Debug, Default)]
+pub(super) struct ThisPage {
+    /// Rows of the last page of data.
+    rows: AtomicUsize,
+    /// How many of its texts may be decoded together.
+    together: AtomicUsize,
+    /// Most bytes of the next page.
+    next_bytes: AtomicU64,
+}
+
+impl ThisPage {
+    pub(super) fn rows(&self) -> usize {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn together(&self) -> usize {
+        self.together.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set(&self, rows: usize, together: usize) {
+        self.rows.store(rows, Ordering::Relaxed);
+        self.together.store(together, Ordering::Relaxed);
+    }
+
+    pub(super) fn next_bytes(&self) -> u64 {
+        self.next_bytes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn limit_next(&self, bytes: u64) {
+        self.next_bytes.store(bytes, Ordering::Relaxed);
     }
 }
 
-impl ChunkReader for FileBytes {
+impl Length for ColumnBytes {
+    fn len(&self) -> u64 {
+        self.file.len
+    }
+}
+
+impl ChunkReader for ColumnBytes {
     type T = PageHead;
 
     fn get_read(&self, start: u64) -> Result<PageHead, ParquetError> {
-        let cursor = Cursor { file: Arc::clone(&self.file), at: start };
+        let cursor = Cursor { file: Arc::clone(&self.file.file), at: start };
         // A header takes some 30 bytes, with statistics a few hundred.
         let bytes = BufReader::with_capacity(512, cursor);
-        Ok(PageHead { bytes, is_checked: false, limit_bytes: self.limit_bytes })
+        Ok(PageHead { bytes, is_checked: false, limit_bytes: self.page.next_bytes() })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<::bytes::Bytes, ParquetError> {
-        Ok(self.at(start, length as u64)?.into())
+        Ok(self.file.up_to(self.page.next_bytes(), start, length as u64)?.into())
     }
 }
 

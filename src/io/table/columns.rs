@@ -1,5 +1,6 @@
 //! The columns of a file: chooses the wanted one, or says why there is none.
 
+use super::Share;
 use crate::number::Column;
 use std::io;
 
@@ -8,6 +9,7 @@ pub(super) struct Opened<T> {
     pub(super) table: T,
     /// Rows of each piece.
     pub(super) rows: Vec<u64>,
+    pub(super) share: Share,
 }
 
 /// How the numbers of a column are stored.

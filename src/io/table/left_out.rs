@@ -98,6 +98,10 @@ impl Table {
         match *self {}
     }
 
+    pub(crate) fn threads(&self) -> usize {
+        match *self {}
+    }
+
     pub(crate) fn rows(&self) -> u64 {
         match *self {}
     }

@@ -166,19 +166,42 @@ pub(crate) struct TableOptions<'a> {
     pub(crate) keys: Option<&'a crate::number::Column>,
     /// Memory for reading.
     pub(crate) memory_bytes: u64,
-    /// Pieces that are read at the same time.
+    /// Most pieces that are read at the same time.
     pub(crate) threads: u64,
 }
 
-impl TableOptions<'_> {
-    /// Memory of a column of a piece, as a multiple of its bytes in the file: these, as many again
-    /// after unpacking, and as many for a dictionary of its own.
-    pub(crate) const MEMORY_FACTOR: u64 = 3;
+/// How the memory for a table is shared.
+#[cfg(feature = "columnar")]
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    /// Pieces that may be read at the same time, at least one.
+    threads: u64,
+    /// What one of them may take.
+    piece_bytes: u64,
+}
 
-    /// The most bytes of a column of a piece.
-    #[cfg(feature = "columnar")]
-    fn piece_bytes(self) -> u64 {
-        let columns = 1 + u64::from(self.keys.is_some());
-        self.memory_bytes / self.threads.max(1) / (Self::MEMORY_FACTOR * columns)
+#[cfg(feature = "columnar")]
+impl TableOptions<'_> {
+    /// Writers of Parquet end a page or a dictionary when it has a MiB, or soon after.
+    const USUAL_PAGE_BYTES: u64 = 5 << 18;
+    /// The memory of a column of a piece, in pages: a page, the same unpacked, and a dictionary.
+    const FACTOR: u64 = 3;
+    /// The same for a column of Parquet with texts, or with decimals in bytes: each entry of a
+    /// dictionary takes 32 bytes beside its own.
+    const BYTES_FACTOR: u64 = 8;
+
+    /// As many threads as fit, if a piece takes about `piece_bytes`.
+    fn share(self, piece_bytes: u64) -> Share {
+        let threads = self.threads.min(self.memory_bytes / piece_bytes.max(1)).max(1);
+        Share { threads, piece_bytes: self.memory_bytes / threads }
+    }
+
+    fn columns(self) -> u64 {
+        1 + u64::from(self.keys.is_some())
+    }
+
+    /// The share of a file with columns of integers.
+    fn usual_share(self) -> Share {
+        self.share(Self::FACTOR * self.columns() * Self::USUAL_PAGE_BYTES)
     }
 }

@@ -3,35 +3,48 @@
 //!
 //! Source of the encodings: <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
 
-use super::bytes::FileBytes;
+use super::bytes::{ColumnBytes, ThisPage};
 use super::too_large;
+use crate::kernel::in_usize;
 use ::parquet::basic::{Encoding, Type};
 use ::parquet::column::page::{Page, PageMetadata, PageReader};
+use ::parquet::data_type::ByteArray;
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::reader::SerializedPageReader;
 use ::parquet::schema::types::ColumnDescriptor;
 use integer_encoding::VarInt;
+use std::sync::Arc;
 
 /// The pages of a column in a row group.
 pub(super) struct Pages {
-    inner: SerializedPageReader<FileBytes>,
+    inner: SerializedPageReader<ColumnBytes>,
     /// Fewest bytes of a value in a dictionary.
     value_bytes: u64,
+    /// Bytes of a value of a dictionary in memory beside its own.
+    entry_bytes: u64,
     max_def_level: i16,
-    limit_bytes: u64,
+    memory_bytes: u64,
+    /// What the dictionary takes of it.
+    held_bytes: u64,
+    page: Arc<ThisPage>,
 }
+
+/// Texts that are decoded together.
+const TOGETHER: u64 = 32;
 
 fn damaged(what: &str) -> ParquetError {
     ParquetError::General(what.to_owned())
 }
 
 impl Pages {
-    /// `limit_bytes` is the memory for the lengths of the values of a page.
+    /// The pages that `open` opens may take `memory_bytes`. `page` tells of each of them.
     pub(super) fn new(
-        pages: SerializedPageReader<FileBytes>,
+        memory_bytes: u64,
         column: &ColumnDescriptor,
-        limit_bytes: u64,
-    ) -> Self {
+        page: Arc<ThisPage>,
+        open: impl FnOnce() -> Result<SerializedPageReader<ColumnBytes>>,
+    ) -> Result<Self> {
+        page.limit_next(memory_bytes / 3);
         let value_bytes = match column.physical_type() {
             Type::INT64 | Type::DOUBLE => 8,
             Type::INT96 => 12,
@@ -39,17 +52,43 @@ impl Pages {
             Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(column.type_length()).unwrap_or(1),
             Type::BOOLEAN => 0, // eight in a byte
         };
-        Self { inner: pages, value_bytes, max_def_level: column.max_def_level(), limit_bytes }
+        let entry_bytes = match column.physical_type() {
+            Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY => size_of::<ByteArray>() as u64,
+            _ => 0,
+        };
+        let max_def_level = column.max_def_level();
+        let (inner, held_bytes) = (open()?, 0);
+        Ok(Self { inner, value_bytes, entry_bytes, max_def_level, memory_bytes, held_bytes, page })
     }
 
-    fn check(&self, page: &Page) -> Result<()> {
+    /// About the bytes that the first page of data takes, with a dictionary before it. The next ones may
+    /// take a quarter more.
+    pub(super) fn bytes_of_first(&mut self) -> Result<u64> {
+        let copies = if self.entry_bytes > 0 { 4 } else { 3 };
+        let mut bytes = 0;
+        while let Some(page) = self.get_next_page()? {
+            let page_bytes = page.buffer().len() as u64;
+            bytes = bytes.max(copies * page_bytes).max(self.held_bytes + 2 * page_bytes);
+            if page.is_data_page() {
+                break;
+            }
+            bytes = bytes.max(self.held_bytes / 3 * 4);
+        }
+        Ok(bytes.saturating_add(bytes / 4))
+    }
+
+    fn too_large(what: &str, bytes: u64, limit_bytes: u64) -> ParquetError {
+        ParquetError::External(Box::new(too_large(what, bytes, limit_bytes)))
+    }
+
+    fn check(&mut self, page: &Page) -> Result<()> {
         let count = u64::from(page.num_values());
         let values = match page {
             Page::DictionaryPage { buf, .. } => {
                 if count.saturating_mul(self.value_bytes) > buf.len() as u64 {
                     return Err(damaged("a dictionary has fewer bytes than values"));
                 }
-                return Ok(());
+                return self.check_dictionary(count, buf.len() as u64);
             }
             Page::DataPage { buf, def_level_encoding, .. } => {
                 behind_levels(buf, self.max_def_level, *def_level_encoding, count)
@@ -59,10 +98,14 @@ impl Pages {
                 usize::try_from(levels).ok().and_then(|levels| buf.get(levels..))
             }
         };
+        self.page.set(in_usize(count), in_usize(TOGETHER));
         // How many lists of lengths the texts begin with.
         let lists = match page.encoding() {
             Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
-            Encoding::DELTA_BYTE_ARRAY => 2,
+            Encoding::DELTA_BYTE_ARRAY => {
+                self.page.set(in_usize(count), self.texts_together(page.buffer().len() as u64)?);
+                2
+            }
             _ => return Ok(()),
         };
         let mut rest = values.ok_or_else(|| damaged("a page ends inside of its levels"))?;
@@ -73,13 +116,39 @@ impl Pages {
             let Some((lengths, behind)) = delta_list(rest, count) else {
                 return Err(damaged("a page has another number of lengths than of values"));
             };
-            if lengths.saturating_mul(4) > self.limit_bytes {
-                let error = too_large("lengths of texts", lengths * 4, self.limit_bytes);
-                return Err(ParquetError::External(Box::new(error)));
+            let limit_bytes = self.memory_bytes / 3;
+            if lengths.saturating_mul(4) > limit_bytes {
+                return Err(Self::too_large("a list of lengths", lengths * 4, limit_bytes));
             }
             rest = behind;
         }
         Ok(())
+    }
+
+    /// Checks that the values of a dictionary fit, and leaves the rest to the pages of data.
+    fn check_dictionary(&mut self, count: u64, page_bytes: u64) -> Result<()> {
+        if self.entry_bytes == 0 {
+            return Ok(()); // it takes as many bytes as its page, for which there is a third
+        }
+        let bytes = count.saturating_mul(self.entry_bytes).saturating_add(page_bytes);
+        let limit_bytes = self.memory_bytes / 4 * 3;
+        if bytes > limit_bytes {
+            return Err(Self::too_large("a dictionary", bytes, limit_bytes));
+        }
+        self.held_bytes = bytes;
+        self.page.limit_next(((self.memory_bytes - bytes) / 2).min(self.memory_bytes / 3));
+        Ok(())
+    }
+
+    /// How many texts of a page may be decoded together, if they share their first bytes there: each
+    /// may have all bytes of the page.
+    fn texts_together(&self, page_bytes: u64) -> Result<usize> {
+        let left_bytes = self.memory_bytes - self.held_bytes;
+        // The page is there twice, and a text stays for the next one.
+        match (left_bytes / page_bytes.max(1)).saturating_sub(3) {
+            0 => Err(Self::too_large("a page of texts", 4 * page_bytes, left_bytes)),
+            fit => Ok(in_usize(fit.min(TOGETHER))),
+        }
     }
 }
 

@@ -1,13 +1,12 @@
 //! Parquet: row groups, whose pages of one column are read one by one.
 
-use super::bytes::FileBytes;
+use super::bytes::{ColumnBytes, FileBytes, ThisPage};
 use super::columns::{
     Candidate, KEYS, Opened, Refused, Stored, Which, choose, choose_numbers, invalid, unsupported,
 };
 use super::pages::Pages;
-use super::{Rows, TakeText, too_large};
+use super::{Rows, TableOptions, TakeText, too_large};
 use crate::io::caught::caught;
-use crate::number::Column;
 use ::parquet::basic::{ConvertedType, LogicalType, Type};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use ::parquet::data_type::{
@@ -81,6 +80,8 @@ pub(super) struct ParquetTable {
     stored: Stored,
     /// The column of keys, and whether it has signed integers.
     keys: Option<(usize, bool)>,
+    /// Memory for a piece of the column of numbers, and for one of the keys.
+    memory_bytes: [u64; 2],
 }
 
 /// A column of a row group that is being read.
@@ -91,6 +92,9 @@ pub(super) struct ParquetColumn {
     /// Definition level of a value that is not null.
     present: i16,
     levels: Vec<i16>,
+    page: Arc<ThisPage>,
+    /// Rows of the page that were not read.
+    left_in_page: usize,
 }
 
 /// The physical types of numbers and keys, each with the values of the last read.
@@ -207,13 +211,14 @@ fn chunk_of(
     Ok(chunk)
 }
 
-/// The reader of a column in a row group, and the definition level of values that are not null.
-pub(super) fn column_reader(
+/// The pages of a column in a row group, of which no more than `memory_bytes` are in memory.
+fn pages_of(
     bytes: &Arc<FileBytes>,
     metadata: &ParquetMetaData,
-    piece: usize,
-    column: usize,
-) -> io::Result<(ColumnReader, i16)> {
+    (piece, column): (usize, usize),
+    memory_bytes: u64,
+    page: &Arc<ThisPage>,
+) -> io::Result<Pages> {
     let chunk = chunk_of(metadata, piece, column)?;
     let rows = metadata.row_group(piece).num_rows();
     let rows = usize::try_from(rows).map_err(|_| invalid("a row group is too large"))?;
@@ -224,12 +229,51 @@ pub(super) fn column_reader(
     if column.max_rep_level() == 0 && chunk.num_values() != metadata.row_group(piece).num_rows() {
         return Err(invalid("a row group and its column have different numbers of rows"));
     }
-    let present = column.max_def_level();
+    let bytes = ColumnBytes { file: Arc::clone(bytes), page: Arc::clone(page) };
     caught(|| {
-        let pages = SerializedPageReader::new(Arc::clone(bytes), chunk, rows, None);
-        let pages = Pages::new(pages.map_err(error)?, &column, bytes.limit_bytes);
-        Ok((get_column_reader(column, Box::new(pages)), present))
+        let pages = Pages::new(memory_bytes, &column, Arc::clone(page), || {
+            SerializedPageReader::new(Arc::new(bytes), chunk, rows, None)
+        });
+        pages.map_err(error)
     })
+}
+
+/// The reader of these pages, and the definition level of values that are not null.
+pub(super) fn column_reader(
+    bytes: &Arc<FileBytes>,
+    metadata: &ParquetMetaData,
+    place: (usize, usize),
+    memory_bytes: u64,
+    page: &Arc<ThisPage>,
+) -> io::Result<(ColumnReader, i16)> {
+    let pages = pages_of(bytes, metadata, place, memory_bytes, page)?;
+    let column = metadata.file_metadata().schema_descr().column(place.1);
+    let present = column.max_def_level();
+    caught(|| Ok((get_column_reader(column, Box::new(pages)), present)))
+}
+
+/// About the bytes that the pages of a column in a row group take, by a look at the largest group.
+/// Pages that take more are refused when they are read.
+fn bytes_for(bytes: &Arc<FileBytes>, metadata: &ParquetMetaData, column: usize, most: u64) -> u64 {
+    let factor = match metadata.file_metadata().schema_descr().column(column).physical_type() {
+        Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY => TableOptions::BYTES_FACTOR,
+        _ => TableOptions::FACTOR,
+    };
+    let usual_bytes = factor * TableOptions::USUAL_PAGE_BYTES;
+    let size = |group: usize| {
+        chunk_of(metadata, group, column).map_or(0, ColumnChunkMetaData::uncompressed_size)
+    };
+    let Some(group) = (0..metadata.num_row_groups()).max_by_key(|&group| size(group)) else {
+        return usual_bytes;
+    };
+    if u64::try_from(size(group)).is_ok_and(|bytes| bytes < TableOptions::USUAL_PAGE_BYTES) {
+        return usual_bytes;
+    }
+    let page = Arc::default();
+    let pages = pages_of(bytes, metadata, (group, column), most, &page);
+    // Damage is an error when the group is read.
+    let found_bytes = pages.map_or(0, |mut pages| pages.bytes_of_first().unwrap_or(0));
+    usual_bytes.max(found_bytes)
 }
 
 /// The smallest and the largest value of a column of integers, if all row groups say theirs.
@@ -257,9 +301,9 @@ impl ParquetTable {
 
     pub(super) fn open(
         bytes: FileBytes,
-        wanted: Option<&Column>,
-        keys: Option<&Column>,
+        options: TableOptions<'_>,
     ) -> Result<Opened<Self>, Refused> {
+        let TableOptions { column: wanted, keys, .. } = options;
         let metadata = metadata_of(&bytes)?;
         let columns = metadata.file_metadata().schema_descr().columns();
         let candidates: Vec<_> = columns.iter().map(|column| candidate(column)).collect();
@@ -284,10 +328,28 @@ impl ParquetTable {
         let number = NEXT_TABLE.fetch_add(1, Ordering::Relaxed);
         let decoded = Decoded::new(number, metadata);
         let metadata_bytes = decoded.bytes;
-        keep(decoded, bytes.limit_bytes);
         let bytes = Arc::new(bytes);
-        let table = Self { bytes, number, metadata_bytes, bounds, column, is_signed, stored, keys };
-        Ok(Opened { table, rows })
+        let most = options.memory_bytes / options.columns();
+        let bytes_for = |column| bytes_for(&bytes, &decoded.metadata, column, most);
+        let needed =
+            [Some(column), keys.map(|(index, _)| index)].map(|column| column.map_or(0, bytes_for));
+        let share = options.share(needed[0] + needed[1]);
+        let [whole, all] = [share.piece_bytes, needed[0] + needed[1]].map(u128::from);
+        let part = |bytes| u64::try_from(whole * u128::from(bytes) / all).unwrap_or(0);
+        let memory_bytes = needed.map(part);
+        keep(decoded, bytes.limit_bytes);
+        let table = Self {
+            bytes,
+            number,
+            metadata_bytes,
+            bounds,
+            column,
+            is_signed,
+            stored,
+            keys,
+            memory_bytes,
+        };
+        Ok(Opened { table, rows, share })
     }
 
     pub(super) fn metadata_bytes(&self) -> u64 {
@@ -317,12 +379,18 @@ impl ParquetTable {
 
     /// Begins to read a column of a piece.
     pub(super) fn column(&self, which: Which, piece: usize) -> io::Result<ParquetColumn> {
-        let (column, is_signed) = match which {
-            Which::Numbers => (self.column, self.is_signed),
-            Which::Keys => self.keys.ok_or_else(|| invalid("no column of keys is chosen"))?,
+        let [of_numbers, of_keys] = self.memory_bytes;
+        let (column, is_signed, memory_bytes) = match which {
+            Which::Numbers => (self.column, self.is_signed, of_numbers),
+            Which::Keys => match self.keys {
+                Some((column, is_signed)) => (column, is_signed, of_keys),
+                None => return Err(invalid("no column of keys is chosen")),
+            },
         };
         let is_decimal = matches!(which, Which::Numbers) && self.stored == Stored::Decimals;
-        let (reader, present) = column_reader(&self.bytes, &*self.metadata()?, piece, column)?;
+        let (place, page) = ((piece, column), Arc::default());
+        let (reader, present) =
+            column_reader(&self.bytes, &*self.metadata()?, place, memory_bytes, &page)?;
         let raw = match reader {
             ColumnReader::Int32ColumnReader(reader) => Raw::Int32(reader, Vec::new()),
             ColumnReader::Int64ColumnReader(reader) => Raw::Int64(reader, Vec::new()),
@@ -332,7 +400,8 @@ impl ParquetTable {
             }
             _ => return Err(invalid("the column holds no strings and no integers")),
         };
-        Ok(ParquetColumn { raw, is_signed, is_decimal, present, levels: Vec::new() })
+        let levels = Vec::new();
+        Ok(ParquetColumn { raw, is_signed, is_decimal, present, levels, page, left_in_page: 0 })
     }
 }
 
@@ -370,35 +439,56 @@ impl ParquetColumn {
 
     /// Hands over the texts or keys of the next `count` rows, or of fewer at the end.
     pub(super) fn texts(&mut self, count: usize, take: TakeText<'_>) -> io::Result<()> {
-        let Self { raw, is_signed, is_decimal, present, levels } = self;
+        let mut left = count;
+        while left > 0 {
+            // Nobody knows how many texts of a new page fit in the memory before it is read.
+            let most = self.page.together().min(self.left_in_page).max(1);
+            let read = self.texts_together(left.min(most), take)?;
+            if self.left_in_page == 0 {
+                self.left_in_page = self.page.rows();
+            }
+            self.left_in_page = self.left_in_page.saturating_sub(read);
+            left -= read;
+            if read == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for rows that are decoded together; gives their number.
+    fn texts_together(&mut self, count: usize, take: TakeText<'_>) -> io::Result<usize> {
+        let Self { raw, is_signed, is_decimal, present, levels, .. } = self;
         levels.clear();
         let levels_of = Levels { levels, present: *present };
+        let read;
         match raw {
             Raw::Int32(reader, raw) => {
-                read_raw(reader, raw, count, levels_of.levels)?;
+                read = read_raw(reader, raw, count, levels_of.levels)?;
                 levels_of.each_text(raw, take, |value, text| {
                     digits(*is_signed, (*value).into(), value.cast_unsigned().into(), text)
                 })
             }
             Raw::Int64(reader, raw) => {
-                read_raw(reader, raw, count, levels_of.levels)?;
+                read = read_raw(reader, raw, count, levels_of.levels)?;
                 levels_of.each_text(raw, take, |value, text| {
                     digits(*is_signed, *value, value.cast_unsigned(), text)
                 })
             }
             Raw::Bytes(reader, raw) => {
-                read_raw(reader, raw, count, levels_of.levels)?;
+                read = read_raw(reader, raw, count, levels_of.levels)?;
                 levels_of.each_text(raw, take, |value, text| {
                     bytes_or_digits(*is_decimal, value.data(), text)
                 })
             }
             Raw::FixedBytes(reader, raw) => {
-                read_raw(reader, raw, count, levels_of.levels)?;
+                read = read_raw(reader, raw, count, levels_of.levels)?;
                 levels_of.each_text(raw, take, |value, text| {
                     bytes_or_digits(*is_decimal, value.data(), text)
                 })
             }
-        }
+        }?;
+        Ok(read)
     }
 }
 
@@ -418,16 +508,17 @@ fn key_candidate(column: &ColumnDescriptor) -> Candidate {
     Candidate { other: found.other.filter(|_| !is_key), ..found }
 }
 
-/// Reads the values of the next `count` rows that are not null, and the levels of all.
+/// Reads the values of the next `count` rows that are not null, and the levels of all; gives the number
+/// of the rows, which is less at the end.
 fn read_raw<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     raw: &mut Vec<T::T>,
     count: usize,
     levels: &mut Vec<i16>,
-) -> io::Result<()> {
+) -> io::Result<usize> {
     raw.clear();
-    caught(|| reader.read_records(count, Some(levels), None, raw).map_err(error))?;
-    Ok(())
+    let read = caught(|| reader.read_records(count, Some(levels), None, raw).map_err(error))?;
+    Ok(read.0)
 }
 
 /// Appends an integer as text.

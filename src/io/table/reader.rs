@@ -5,7 +5,7 @@ use super::bytes::FileBytes;
 use super::columns::{Refused, Stored, Which, invalid};
 use super::parquet::{ParquetColumn, ParquetTable};
 use super::rows::LONG_KEY;
-use super::{Keys, Rows, TableFormat, TableOptions, TakeText, too_large};
+use super::{Keys, Rows, Share, TableFormat, TableOptions, TakeText, too_large};
 use crate::error::{Error, Result};
 use crate::kernel::in_usize;
 use crate::number::Notation;
@@ -23,8 +23,7 @@ pub(crate) struct Table {
     /// How numbers in a column of text are written.
     notation: Notation,
     has_keys: bool,
-    /// Most bytes of a column of a piece.
-    piece_bytes: u64,
+    share: Share,
     /// Rows of each piece.
     rows: Vec<u64>,
 }
@@ -74,22 +73,23 @@ impl Table {
         options: TableOptions<'_>,
     ) -> Result<Self> {
         let (notation, has_keys) = (options.notation, options.keys.is_some());
-        let piece_bytes = options.piece_bytes();
-        let file = FileBytes::of(file, piece_bytes).map_err(Error::io("read", name))?;
+        let limit_bytes = options.usual_share().piece_bytes / TableOptions::FACTOR;
+        let limit_bytes = limit_bytes / options.columns();
+        let file = FileBytes::of(file, limit_bytes).map_err(Error::io("read", name))?;
         let opened = match format {
-            TableFormat::Parquet => ParquetTable::open(file, options.column, options.keys)
-                .map(|opened| (Content::Parquet(opened.table), opened.rows)),
+            TableFormat::Parquet => ParquetTable::open(file, options)
+                .map(|opened| (Content::Parquet(opened.table), opened.rows, opened.share)),
             TableFormat::Arrow => ArrowTable::open(file, options)
-                .map(|opened| (Content::Arrow(opened.table), opened.rows)),
+                .map(|opened| (Content::Arrow(opened.table), opened.rows, opened.share)),
         };
         let name = name.to_owned();
         match opened {
-            Ok((content, rows)) => {
+            Ok((content, rows, share)) => {
                 if rows.iter().try_fold(0_u64, |sum, &rows| sum.checked_add(rows)).is_none() {
                     let source = invalid("it says that it has 2^64 rows or more");
                     return Err(Error::io("read", name)(source));
                 }
-                Ok(Self { name, content, notation, has_keys, piece_bytes, rows })
+                Ok(Self { name, content, notation, has_keys, share, rows })
             }
             Err(Refused::Read(error)) => Err(Error::io("read", name)(error)),
             Err(Refused::Column(what)) => Err(Error::TableColumn { input: name, what }),
@@ -99,6 +99,11 @@ impl Table {
     /// Number of pieces.
     pub(crate) fn pieces(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Threads that may read it at the same time, each a piece.
+    pub(crate) fn threads(&self) -> usize {
+        in_usize(self.share.threads)
     }
 
     /// About the bytes that it takes in memory as long as it is open.
@@ -159,7 +164,7 @@ impl Table {
                 Stored::Texts => Some(self.notation),
             },
             keys: self.has_keys.then(|| self.column(Which::Keys, piece)).transpose()?,
-            limit_bytes: self.piece_bytes.max((BATCH_ROWS * LONG_KEY) as u64),
+            limit_bytes: (self.share.piece_bytes / 8).max((BATCH_ROWS * LONG_KEY) as u64),
             rows_left: self.piece_rows(piece),
         })
     }
@@ -187,17 +192,10 @@ impl ColumnPiece {
 
     /// Hands over the texts or keys of the next rows, or of fewer at the end.
     fn texts(&mut self, count: usize, take: TakeText<'_>) -> io::Result<()> {
-        /// Keys that are decoded together: they may share their first bytes in the file, and each
-        /// has them when it is decoded.
-        const TOGETHER: usize = 32;
-        for from in (0..count).step_by(TOGETHER) {
-            let count = TOGETHER.min(count - from);
-            match self {
-                Self::Parquet(column) => column.texts(count, take)?,
-                Self::Arrow(column) => column.texts(count, take)?,
-            }
+        match self {
+            Self::Parquet(column) => column.texts(count, take),
+            Self::Arrow(column) => column.texts(count, take),
         }
-        Ok(())
     }
 }
 
@@ -242,7 +240,7 @@ impl Piece {
             keys.push(key);
             match keys.bytes() as u64 {
                 bytes if bytes > limit_bytes => {
-                    Err(too_large("keys of rows that are read together", bytes, limit_bytes))
+                    Err(too_large("the text of keys that are read together", bytes, limit_bytes))
                 }
                 _ => Ok(()),
             }

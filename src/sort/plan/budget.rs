@@ -31,7 +31,6 @@
 
 use crate::error::{Error, Result};
 use crate::io::read::{BlockFormat, LineShare, WAITING_BYTES};
-use crate::io::table::TableOptions;
 use crate::io::write::Spool;
 use crate::kernel::in_usize;
 use crate::kernel::sys::Machine;
@@ -201,15 +200,6 @@ impl Budget {
     /// How many of `most` threads may have so many bytes each in half of the memory; at least one.
     fn block_threads(self, most: usize, bytes: u64) -> usize {
         most.min(in_usize(self.bytes / (2 * bytes))).max(1)
-    }
-
-    /// How many of `most` threads may read tables at the same time, so many columns each; at least
-    /// one. With more of them, pages of the usual size would not fit.
-    pub(in crate::sort) fn table_threads(self, most: usize, columns: u64) -> usize {
-        /// Writers of Parquet end a page or a dictionary when it has a MiB, or soon after.
-        const PAGE_BYTES: u64 = 5 << 18;
-        let each = columns * TableOptions::MEMORY_FACTOR * PAGE_BYTES;
-        most.min(in_usize(self.unpacking() / each)).max(1)
     }
 
     /// Memory for the places of pieces and the dictionaries of all tables that are open at the same
