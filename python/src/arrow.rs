@@ -17,7 +17,10 @@
 
 use crate::buffer::{Array, Column, Kind, Validity};
 use crate::error::{FLOATS, check_memory, invalid, wrong_type};
-use pyo3::exceptions::{PyImportError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyImportError, PyNotImplementedError, PyOverflowError, PyRuntimeError, PyTypeError,
+    PyValueError,
+};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -278,22 +281,27 @@ struct Field {
 }
 
 /// Whether a column of pandas has Python objects.
-fn is_object_column(object: &Bound<'_, PyAny>) -> bool {
-    let kind = object.getattr("dtype").and_then(|kind| kind.str());
-    kind.is_ok_and(|kind| kind == "object")
+fn is_column_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(is_of("pandas", object)? && object.hasattr("dtype")?)
 }
 
-/// Whether PyArrow may say with this exception that values have no common type.
+/// Whether the class of an object comes from a package.
+fn is_of(package: &str, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let module: String = object.get_type().getattr("__module__")?.extract()?;
+    Ok(module.split('.').next() == Some(package))
+}
+
+/// Whether PyArrow may say with this exception that it has no type for the values.
 fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyNotImplementedError>(py)
         || error.is_instance_of::<PyValueError>(py)
         || error.is_instance_of::<PyOverflowError>(py)
 }
 
 /// Whether a column or a table of polars has Python objects. As Arrow data they are addresses.
 fn has_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let module: String = object.get_type().getattr("__module__")?.extract()?;
-    if !module.starts_with("polars") {
+    if !is_of("polars", object)? || !object.hasattr("__arrow_c_stream__")? {
         return Ok(false);
     }
     let is_object = |kind: &Bound<'_, PyAny>| Ok(kind.str()?.to_str()? == "Object");
@@ -318,10 +326,10 @@ pub(crate) fn import(
     }
     let (field, chunks) = if object.hasattr("__arrow_c_stream__")? {
         let capsule = match object.call_method0("__arrow_c_stream__") {
-            // pandas exports its columns by way of PyArrow, which need not be there, and which takes
-            // Python objects for values of the first one's type.
+            // pandas exports its columns by way of PyArrow, which need not be there, has no type for
+            // some of them, and takes Python objects for values of the first one's type.
             Err(error) if error.is_instance_of::<PyImportError>(object.py()) => return Ok(None),
-            Err(error) if is_refusal(object.py(), &error) && is_object_column(object) => {
+            Err(error) if is_refusal(object.py(), &error) && is_column_of_pandas(object)? => {
                 return Ok(None);
             }
             capsule => capsule?,
@@ -457,6 +465,10 @@ fn field_of(schema: &Schema, column: Option<&str>) -> PyResult<Field> {
 
 fn content_of(schema: &Schema) -> PyResult<Content> {
     let content = content_of_format(text_of(schema.format))?;
+    if let (Content::Numbers(_), Some(name)) = (&content, extension_of(schema)) {
+        let what = "are no integers: cast it to its storage, if that is meant";
+        return Err(wrong_type(format!("Arrow data of type {name} {what}")));
+    }
     if schema.dictionary.is_null() {
         return Ok(content);
     }
@@ -466,6 +478,33 @@ fn content_of(schema: &Schema) -> PyResult<Content> {
         (Content::Numbers(kind), Content::Texts(layout)) => Ok(Content::Coded(kind, layout)),
         _ => Err(wrong_type("dictionary-encoded Arrow data: cast it to its values first")),
     }
+}
+
+/// The name of a type that gives other data a meaning, such as periods of time as integers.
+fn extension_of(schema: &Schema) -> Option<String> {
+    let mut at = schema.metadata.cast::<u8>();
+    if at.is_null() {
+        return None;
+    }
+    let mut take = |bytes: usize| {
+        // SAFETY: the caller takes what the format says: the number of pairs, and then each key and
+        // each value behind its length. The metadata lives as long as the schema.
+        let taken = unsafe { std::slice::from_raw_parts(at, bytes) };
+        // SAFETY: these bytes are there.
+        at = unsafe { at.add(bytes) };
+        taken
+    };
+    let length = |bytes: &[u8]| bytes.try_into().map_or(0, i32::from_ne_bytes);
+    for _ in 0..length(take(4)) {
+        let key_bytes = usize::try_from(length(take(4))).ok()?;
+        let key = take(key_bytes);
+        let value_bytes = usize::try_from(length(take(4))).ok()?;
+        let value = take(value_bytes);
+        if key == b"ARROW:extension:name" {
+            return Some(String::from_utf8_lossy(value).into_owned());
+        }
+    }
+    None
 }
 
 fn content_of_format(format: &str) -> PyResult<Content> {

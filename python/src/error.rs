@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyDict};
 use std::error::Error as _;
 use std::fmt::Display;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 
 create_exception!(
     bitsort,
@@ -24,6 +25,9 @@ create_exception!(
 pub(crate) fn raise(fault: Fault) -> PyErr {
     match fault {
         Fault::Io { action, path, source } => {
+            if path.as_os_str().as_bytes().contains(&0) {
+                return invalid("embedded null byte in the name of a file");
+            }
             let Some(code) = source.raw_os_error() else {
                 // The kind of the error chooses the subclass of OSError.
                 let text = format!("cannot {action} {}: {source}", path.display());
@@ -201,4 +205,20 @@ pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> PyResult<()> {
     }
     items.push(item);
     Ok(())
+}
+
+/// What `of` makes of the items of an iterable of any length. Ctrl-C ends it.
+pub(crate) fn collected<'py, T>(
+    items: &Bound<'py, PyAny>,
+    of: impl Fn(Bound<'py, PyAny>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
+    const BLOCK: usize = 1 << 10;
+    let mut all = Vec::new();
+    for (index, item) in items.try_iter()?.enumerate() {
+        if index % BLOCK == 0 {
+            items.py().check_signals()?; // an iterator of C does not do it
+        }
+        push(&mut all, of(item?)?)?;
+    }
+    Ok(all)
 }

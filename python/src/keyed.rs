@@ -3,9 +3,9 @@
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::Refused;
 use crate::columns::BLOCK;
-use crate::error::{bytes_object, invalid, raise, wrong_type};
+use crate::error::{bytes_object, collected, invalid, raise, wrong_type};
 use crate::keyed_file::bytes_of;
-use crate::numbers::{Numbers, number, optional};
+use crate::numbers::{Numbers, descends, number, optional};
 use crate::sort::{delimiter, field, memory_of};
 use crate::work::{check, interruptible, watched};
 use bitsort::Progress;
@@ -92,6 +92,7 @@ impl Rows {
                 keys if keys as u64 == ids => Ok(()),
                 keys => Err(invalid(format!("there are {keys} keys, and {ids} ids"))),
             };
+            let descend = descends(&ids)?;
             check_ids(numbers.len())?; // they may be far more than there is memory for
             py.detach(|| {
                 let mut ids = Vec::with_capacity(keys.len());
@@ -100,6 +101,9 @@ impl Rows {
                     Ok(())
                 })?;
                 check_ids(ids.len() as u64)?;
+                if descend {
+                    ids.reverse();
+                }
                 let mut rows = Vec::with_capacity(ids.len());
                 let mut ids = ids.into_iter();
                 keys.each(|key| rows.extend(ids.next().map(|id| (key.to_vec(), id))))?;
@@ -211,20 +215,23 @@ pub(crate) fn group_files(
     let group = limited(Group::new().progress(Arc::clone(&progress)), mem, threads)?;
     let group = group.columns(field(key)?, field(column)?, separator).no_quoting(!quoting);
     let group = group.notation(notation);
-    let files = each_file(files)?.map(|file| file?.extract::<PathBuf>());
-    let group = files.collect::<PyResult<Vec<_>>>()?.into_iter().fold(group, Group::file);
+    let files = each_file(files, |file| file.extract::<PathBuf>())?;
+    let group = files.into_iter().fold(group, Group::file);
     watched(py, &progress, None, move || {
         let report = group.to_file(output).map_err(raise)?;
         Ok((report.sets, report.values, report.blank))
     })
 }
 
-/// The files of a list or another iterable.
-fn each_file<'py>(files: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+/// What `of` makes of the files of a list or another iterable.
+fn each_file<'py, T>(
+    files: &Bound<'py, PyAny>,
+    of: impl Fn(Bound<'py, PyAny>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
     if files.is_instance_of::<PyString>() || files.is_instance_of::<PyBytes>() {
         return Err(wrong_type("files: a list of files, not one name"));
     }
-    files.try_iter()
+    collected(files, of)
 }
 
 /// Sets the limits of a run.
@@ -300,15 +307,14 @@ pub(crate) fn keyed_union(
     files: &Bound<'_, PyAny>,
     output: PathBuf,
 ) -> PyResult<(u64, u64)> {
-    let open = |file: PyResult<Bound<'_, PyAny>>| {
-        let file = file?;
+    let open = |file: Bound<'_, PyAny>| {
         match file.cast::<PyBytes>() {
             Ok(bytes) => KeyedSets::from_bytes(bytes.as_bytes()),
             Err(_) => KeyedSets::open(file.extract::<PathBuf>()?),
         }
         .map_err(raise)
     };
-    let sets = each_file(files)?.map(open).collect::<PyResult<Vec<_>>>()?;
+    let sets = each_file(files, open)?;
     let joined = interruptible(py, |progress| keyed::union_with(&sets, output, &progress))?;
     Ok((joined.sets, joined.values))
 }

@@ -9,7 +9,7 @@ use crate::work::{check, interrupted};
 use bitsort::Progress;
 use bitsort::set::IntegerSet;
 use bitsort::sort::Sort;
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::{PyNotImplementedError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyRange, PyString, PyType};
 use std::sync::Arc;
@@ -74,7 +74,14 @@ fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>
     if value.is_instance_of::<PyInt>() {
         return Ok(Some(value.clone()));
     }
-    if value.hasattr("__index__")? { value.call_method0("__index__").map(Some) } else { Ok(None) }
+    if !value.hasattr("__index__")? {
+        return Ok(None);
+    }
+    let index = value.call_method0("__index__")?;
+    if index.is_instance_of::<PyInt>() {
+        return Ok(Some(index));
+    }
+    Err(wrong_type(format!("__index__ returned non-int (type {})", index.get_type().name()?)))
 }
 
 /// An int of any sign. Those beyond 128 bits become the nearest number of 128 bits.
@@ -126,6 +133,11 @@ fn item(value: &Bound<'_, PyAny>, index: usize) -> PyResult<u64> {
     Err(invalid(format!("index {index}: {} is {what}", shown(value))))
 }
 
+/// Whether an object is a range whose numbers descend. [`Numbers`] has them ascending.
+pub(crate) fn descends(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.is_instance_of::<PyRange>() && object.getattr("step")?.lt(0)?)
+}
+
 fn range(range: &Bound<'_, PyRange>) -> PyResult<Numbers> {
     let whole = range.as_any();
     // Not `len`, nor an index from the end: Python refuses them for more than 2^63 numbers.
@@ -153,7 +165,11 @@ pub(crate) fn nulls_of_pandas<'py>(
     array: &Bound<'py, PyAny>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(is_null) = array.getattr_opt("isna")? else { return Ok(None) };
-    let nulls = is_null.call0()?;
+    let nulls = match is_null.call0() {
+        // A MultiIndex: its items are tuples.
+        Err(error) if error.is_instance_of::<PyNotImplementedError>(array.py()) => return Ok(None),
+        nulls => nulls?,
+    };
     Ok(nulls.call_method0("any")?.is_truthy()?.then_some(nulls))
 }
 

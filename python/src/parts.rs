@@ -1,6 +1,6 @@
 //! Sets in parts: what the tasks of a cluster do, each with a piece of the data.
 
-use crate::error::{bytes_object, check_memory, invalid, raise};
+use crate::error::{bytes_object, check_memory, collected, invalid, raise};
 use crate::file::SetFile;
 use crate::mutable::BitSet;
 use crate::numbers::{Numbers, natural, number};
@@ -103,7 +103,7 @@ pub(crate) fn pieces<'py>(
 }
 
 fn all_natural(values: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
-    values.try_iter()?.map(|value| natural(&value?)).collect()
+    collected(values, |value| natural(&value))
 }
 
 /// Pieces with their numbers, as objects.
@@ -144,7 +144,7 @@ const BUCKET_BYTES: u64 = 128;
 
 /// The sets of an iterable.
 pub(crate) fn operands(sets: &Bound<'_, PyAny>) -> PyResult<Vec<Source>> {
-    let sets = sets.try_iter()?.map(|set| operand(&set?)).collect::<PyResult<Vec<_>>>()?;
+    let sets = collected(sets, |set| operand(&set))?;
     sets.iter().try_for_each(Source::check)?;
     Ok(sets)
 }

@@ -3,7 +3,7 @@
 use crate::arrow::{export_answers, packed};
 use crate::buffer::{Array, Block, Kind, blocks, null_rows};
 use crate::error::{check_memory, raise};
-use crate::numbers::{Numbers, nulls_of_pandas};
+use crate::numbers::{Numbers, descends, nulls_of_pandas};
 use crate::source::{Source, source_of};
 use crate::work::{FEW, in_threads, watched};
 use bitsort::Progress;
@@ -48,7 +48,7 @@ fn library_of(values: &Bound<'_, PyAny>) -> PyResult<String> {
 
 impl Asker {
     pub(crate) fn of(values: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if values.is_instance_of::<PyRange>() && values.getattr("step")?.lt(0)? {
+        if descends(values)? {
             return Ok(Self::Descending);
         }
         if source_of(values)?.is_some() || values.is_instance_of::<PyRange>() {

@@ -505,3 +505,25 @@ def test_progress_of_what_is_in_order_comes_to_its_end(values):
     told = []
     bs.sort(np.array(values), progress=lambda *now: told.append(now))
     assert told[-1][1] == told[-1][2]
+
+
+def test_integers_that_stand_for_something_else_are_refused():
+    months = pd.Series(pd.period_range("1970-01", periods=3, freq="M"))
+    money = pa.ExtensionArray.from_storage(pa.opaque(pa.int64(), "money", "x"), pa.array([5]))
+    table = pa.table({"id": pa.array([1, 0], pa.bool8())})
+    for column in (months, pa.array([1, 0], pa.bool8()), money, pa.chunked_array([money]), table):
+        for call in (bs.BitSet, bs.sort, bs.BitSet([1]).contains_many):
+            with pytest.raises(TypeError, match="Arrow data of type .* are no integers"):
+                call(column)
+    kept = pa.field("id", pa.int64(), metadata={"ARROW:extension": "x", "unit": "", "name": "id"})
+    assert bs.BitSet(pa.table([pa.array([7])], schema=pa.schema([kept]))) == {7}
+    assert bs.BitSet(money.storage) == {5}
+
+
+def test_columns_of_pandas_without_a_type_of_arrow():
+    assert bs.BitSet(pd.Series(pd.arrays.SparseArray([1, 0, 7]))) == {0, 1, 7}
+    for column in (pd.Series([1j]), pd.MultiIndex.from_tuples([(1, 2)])):
+        with pytest.raises(TypeError, match="natural number"):
+            bs.BitSet(column)
+    with pytest.raises(TypeError, match="LazyFrame"):
+        bs.BitSet(pl.LazyFrame({"a": [1]}))

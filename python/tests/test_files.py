@@ -321,6 +321,11 @@ def test_ctrl_c_ends_long_work_and_leaves_nothing(tmp_path, how):
         lambda: bs.BitSet(range(2**42)),
         lambda: bs.FrozenBitSet([1]).flip(0, 2**42),
         lambda: bs.BitSet(range(2**34))[::3],
+        lambda: bs.pieces([1], itertools.count(1)),
+        lambda: bs.union(itertools.repeat(bs.BitSet())),
+        lambda: bs.union_len(itertools.repeat(bs.BitSet())),
+        lambda: bs.at_least(2, itertools.repeat(bs.BitSet())),
+        lambda: bs.group_files(itertools.repeat("a"), "o", key=1, column=2),
     ],
 )
 def test_ctrl_c_ends_what_would_never_end(call):

@@ -182,3 +182,11 @@ def test_files_of_rows_come_from_any_iterable(tmp_path):
         assert bs.group_files(files, out, key="tag", column="id") == (2, 2, 0)
     with pytest.raises(TypeError, match="not one name"):
         bs.group_files(str(rows), out, key="tag", column="id")
+
+
+def test_ids_of_a_descending_range_keep_their_order(tmp_path):
+    keys = ["a", "b", "c"]
+    for ids in (range(6, 0, -2), range(4, 7), range(2**64 - 1, 2**64 - 4, -1)):
+        bs.group([(keys, ids)], tmp_path / "out.sets")
+        sets = bs.open_sets(tmp_path / "out.sets")
+        assert [list(sets[key]) for key in keys] == [[id] for id in ids]

@@ -160,3 +160,18 @@ def test_wide_sets_are_refused_or_answered_at_once(tmp_path):
         assert len(pieces) == 1 and len(bs.open_bytes(pieces[0][1])) == len(wide)
         with pytest.raises(ValueError, match="is not hashed"):
             hash(wide)
+
+
+def test_names_of_files_have_no_nul_byte():
+    for call in (lambda: bs.open("a\0b"), lambda: bs.BitSet([1]).write("a\0b")):
+        with pytest.raises(ValueError, match="null byte"):
+            call()
+
+
+def test_what_index_gives_is_an_int():
+    class Wrong:
+        def __index__(self):
+            return "x"
+
+    with pytest.raises(TypeError, match="__index__ returned non-int"):
+        bs.BitSet().add(Wrong())
