@@ -6,20 +6,31 @@ use super::view::SetView;
 use crate::error::Result;
 use crate::set::container::Op;
 
-/// The results of batches of sets, which an operation joins: [`Op::Or`], [`Op::And`] or
-/// [`Op::Xor`], where the order and the groups of the sets do not matter.
+/// What becomes of all sets. Their order and their groups do not matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// By [`Op::Or`], [`Op::And`] or [`Op::Xor`].
+    By(Op),
+    /// The values that at least so many sets have; at least one set.
+    #[cfg(any(feature = "cli", test))]
+    AtLeast(usize),
+}
+
+/// The results of batches of sets.
 pub(crate) struct Batches<S> {
-    op: Op,
-    /// Each has more than twice as many values as the next one, so that a value is seldom copied.
-    results: Vec<S>,
+    rule: Rule,
+    /// The results of a batch: one, or the values in at least one set, in at least two sets and so
+    /// on. Each batch has more than twice as many values as the next one, so that a value is seldom
+    /// copied.
+    results: Vec<Vec<S>>,
 }
 
 impl<S: AsSet> Batches<S> {
-    /// Most results that wait; more are joined, whatever their sizes.
+    /// Most batches that wait; more are joined, whatever their sizes.
     const MOST: usize = 15;
 
-    pub(crate) fn new(op: Op) -> Self {
-        Self { op, results: Vec::new() }
+    pub(crate) fn new(rule: Rule) -> Self {
+        Self { rule, results: Vec::new() }
     }
 
     #[cfg(feature = "cli")]
@@ -33,23 +44,57 @@ impl<S: AsSet> Batches<S> {
         batch: Vec<Plan<'_>>,
         make: impl Fn(Plan<'_>) -> Result<S>,
     ) -> Result<()> {
-        let len = |set: &S| set.as_set().ask(SetView::len);
-        let mut result = make(Plan::join(self.op, batch))?;
-        while let Some(before) = self.results.pop() {
-            if self.results.len() + 1 < Self::MOST && len(&before)? / 2 > len(&result)? {
-                self.results.push(before);
-                break;
-            }
-            result = make(Plan::join(self.op, Plan::all([&before, &result])))?;
+        let result = match self.rule {
+            Rule::By(op) => vec![make(Plan::join(op, batch))?],
+            #[cfg(any(feature = "cli", test))]
+            Rule::AtLeast(most) => (1..=most)
+                .map(|least| make(Plan::at_least(least, batch.clone())))
+                .collect::<Result<_>>()?,
+        };
+        self.results.push(result);
+        while let [.., before, last] = &self.results[..]
+            && (self.results.len() > Self::MOST || len(before)? / 2 <= len(last)?)
+        {
+            self.join_last(&make)?;
         }
+        Ok(())
+    }
+
+    /// Joins the last two batches.
+    fn join_last(&mut self, make: impl Fn(Plan<'_>) -> Result<S>) -> Result<()> {
+        let (Some(b), Some(a)) = (self.results.pop(), self.results.pop()) else { return Ok(()) };
+        let result = match self.rule {
+            Rule::By(op) => vec![make(Plan::join(op, Plan::all([&a[0], &b[0]])))?],
+            #[cfg(any(feature = "cli", test))]
+            Rule::AtLeast(most) => (1..=most)
+                .map(|least| {
+                    // So many sets of one batch have the value, and all others of the other batch.
+                    let both = (1..least)
+                        .map(|of_a| Plan::all([&a[of_a - 1], &b[least - of_a - 1]]))
+                        .map(|both| Plan::join(Op::And, both));
+                    let either = Plan::all([&a[least - 1], &b[least - 1]]);
+                    make(Plan::join(Op::Or, either.into_iter().chain(both).collect()))
+                })
+                .collect::<Result<_>>()?,
+        };
         self.results.push(result);
         Ok(())
     }
 
-    /// The results, at most 15. The operation joins them into that of all sets.
-    pub(crate) fn into_results(self) -> Vec<S> {
-        self.results
+    /// At most 15 sets, which [`Rule::By`] joins into the result; for [`Rule::AtLeast`] the result.
+    pub(crate) fn finish(mut self, make: impl Fn(Plan<'_>) -> Result<S>) -> Result<Vec<S>> {
+        if !matches!(self.rule, Rule::By(_)) {
+            while self.results.len() > 1 {
+                self.join_last(&make)?;
+            }
+        }
+        Ok(self.results.into_iter().filter_map(|mut sets| sets.pop()).collect())
     }
+}
+
+/// Number of values in any set of a batch.
+fn len<S: AsSet>(results: &[S]) -> Result<u64> {
+    results.first().map_or(Ok(0), |set| set.as_set().ask(SetView::len))
 }
 
 #[cfg(test)]
@@ -59,44 +104,54 @@ mod tests {
     use crate::set::IntegerSet;
     use proptest::prelude::*;
 
+    fn made(plan: Plan<'_>) -> Result<IntegerSet> {
+        Ok(IntegerSet(plan.collect(&Progress::default())?))
+    }
+
     proptest! {
         #[test]
         fn batches_are_joined_as_all_sets(
             sets in prop::collection::vec(prop::collection::btree_set(0_u64..300, 0..200), 1..60),
             some in 1_usize..5,
+            least in 1_usize..7,
         ) {
             let sets: Vec<IntegerSet> = sets.into_iter().map(IntegerSet::from_iter).collect();
-            let progress = Progress::default();
-            let made = |plan: Plan<'_>| Ok(IntegerSet(plan.collect(&progress)?));
-            for op in [Op::Or, Op::And, Op::Xor] {
-                let mut batches = Batches::new(op);
+            let by = [Op::Or, Op::And, Op::Xor].map(Rule::By);
+            for rule in by.into_iter().chain([Rule::AtLeast(least)]) {
+                let mut batches = Batches::new(rule);
                 for batch in sets.chunks(some) {
                     batches.push(Plan::all(batch), made).unwrap();
+                    let lens = batches.results.iter().map(|sets| sets[0].len());
+                    prop_assert!(lens.is_sorted_by(|a, b| a / 2 > *b));
+                    prop_assert!(batches.results.len() <= 15);
                 }
-                let results = batches.into_results();
-                prop_assert!(results.len() <= 15);
-                prop_assert!(results.is_sorted_by(|a, b| a.len() / 2 > b.len()));
-                let all = Plan::join(op, Plan::all(&sets));
-                let joined = Plan::join(op, Plan::all(&results));
+                let results = batches.finish(made).unwrap();
+                let (joined, all) = (Plan::all(&results), Plan::all(&sets));
+                let (joined, all) = match rule {
+                    Rule::By(op) => (Plan::join(op, joined), Plan::join(op, all)),
+                    Rule::AtLeast(least) => {
+                        prop_assert_eq!(results.len(), 1);
+                        (Plan::join(Op::Or, joined), Plan::at_least(least, all))
+                    }
+                };
                 prop_assert_eq!(made(joined).unwrap(), made(all).unwrap());
             }
         }
+    }
 
-        #[test]
-        fn many_batches_of_falling_sizes_wait_as_fifteen(step in 1_u64..4) {
-            let mut batches = Batches::new(Op::Or);
-            let progress = Progress::default();
-            let made = |plan: Plan<'_>| Ok(IntegerSet(plan.collect(&progress)?));
-            let mut from = 0;
-            for log in (0..20).rev() {
-                let to = from + (step << log);
-                batches.push(vec![Plan::range(from, to)], made).unwrap();
-                from = to + 1;
-                prop_assert!(batches.results.len() <= 15);
-            }
-            let results = batches.into_results();
-            let joined = Plan::join(Op::Or, Plan::all(&results));
-            prop_assert_eq!(joined.count(&progress).unwrap(), from);
+    #[test]
+    fn many_batches_of_falling_sizes_wait_as_fifteen() {
+        let mut batches = Batches::new(Rule::By(Op::Or));
+        let mut from = 0;
+        for log in (0..18).rev() {
+            let to = from + 4_u64.pow(log);
+            batches.push(vec![Plan::range(from, to)], made).unwrap();
+            from = to + 1;
+            assert!(batches.results.len() <= 15);
         }
+        let results = batches.finish(made).unwrap();
+        assert_eq!(results.len(), 15);
+        let joined = Plan::join(Op::Or, Plan::all(&results));
+        assert_eq!(joined.count(&Progress::default()).unwrap(), from);
     }
 }

@@ -112,13 +112,29 @@ fn a_file_of_sets_stands_for_all_of_them_where_sets_are_joined() {
     work.set("group --key 1 --column 2 -o many.sets", &many).quiet();
     assert_eq!(work.set("or many.sets --count", "").quiet(), "40000\n");
     let thrice = "many.sets many.sets many.sets --mem 64M";
-    for (line, count) in [("or", 40_000), ("xor", 40_000), ("and", 0), ("andnot -", 10)] {
+    for (line, count) in [
+        ("or", 40_000),
+        ("xor", 40_000),
+        ("and", 0),
+        ("andnot -", 10),
+        ("at-least 3", 40_000),
+        ("at-least 4", 0),
+    ] {
         let found = work.set(&format!("{line} {thrice} --count"), &lines(39_990..40_010)).quiet();
         assert_eq!(found, format!("{count}\n"), "{line}");
     }
+    // So many sets just fit, but not with the one from which they are taken.
+    let just: String = (0..7168).fold(String::new(), |mut text, key| {
+        writeln!(text, "k{key},{key}").unwrap();
+        text
+    });
+    work.set("group --key 1 --column 2 -o just.sets", &just).quiet();
+    work.set("build -o some.bits", &lines((7000..7200).step_by(5))).quiet();
+    let left = work.set("andnot some.bits just.sets --mem 16M", "").quiet();
+    assert_eq!(left, lines((7170..7200).step_by(5)));
     work.set("or many.sets --mem 32M -o all.bits", "").quiet();
     assert_eq!(work.set("cat all.bits", "").quiet(), lines(0..40_000));
-    work.set(&format!("at-least 2 {thrice} --count"), "").refused("too small");
+    work.set(&format!("at-least 9 {thrice} --count"), "").refused("too small");
 }
 
 #[test]

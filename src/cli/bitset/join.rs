@@ -6,7 +6,7 @@ use super::source::{Source, check_stdin};
 use super::target::Target;
 use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
-use crate::set::batches::Batches;
+use crate::set::batches::{Batches, Rule};
 use crate::set::container::Op;
 use crate::set::keyed::{KeyName, KeyedSets, is_sets_file};
 use crate::set::plan::Plan;
@@ -51,7 +51,7 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
     if how == How::Copied && args.target.output.is_some() {
         verify(source, &found)?;
     }
-    let sets = sets_of(source, how, found, &args.sets)?;
+    let (sets, how) = sets_of(source, how, found, &args.sets)?;
     let plans = Plan::all(&sets);
     let plan = match how {
         How::By(op) => Plan::join(op, plans),
@@ -96,40 +96,48 @@ fn verify(source: &Source, found: &[Operand]) -> Result<()> {
     })
 }
 
-/// The sets of all operands. Messages call the set of sorted numbers by its path. If they do not fit
-/// in the memory together, they are sets in nameless files that give the same result.
+/// The sets of all operands, and how they are joined. Messages call the set of sorted numbers by its
+/// path. If they do not fit in the memory together, results of batches in nameless files take their
+/// place.
 fn sets_of(
     source: &Source,
     how: How,
     found: Vec<Operand>,
     paths: &[PathBuf],
-) -> Result<Vec<SetFile>> {
-    let op = how.op().map(|op| if op == Op::AndNot { Op::Or } else { op });
-    let mut sets =
-        Gathered { source, sets: Vec::new(), walk_bytes: 0, joined: op.map(Batches::new) };
-    let mut operands = found.into_iter().zip(paths);
-    // Its values stay apart from those of the others.
-    let first = match (how, operands.next()) {
-        (How::By(Op::AndNot), Some((Operand::One(first), path))) => Some(first.set(path)?),
-        (_, Some((first, path))) => {
-            sets.push_all(first, path)?;
-            None
-        }
-        (_, None) => None,
+) -> Result<(Vec<SetFile>, How)> {
+    let rule = match how {
+        How::By(op @ (Op::Or | Op::And | Op::Xor)) => Rule::By(op),
+        How::By(Op::AndNot) | How::Copied => Rule::By(Op::Or), // of those behind the first one
+        How::AtLeast(least) => Rule::AtLeast(least),
     };
+    let joined = Batches::new(rule);
+    let mut sets = Gathered { source, rule, apart: None, sets: Vec::new(), walk_bytes: 0, joined };
+    let mut operands = found.into_iter().zip(paths);
+    match (how, operands.next()) {
+        (How::By(Op::AndNot), Some((Operand::One(first), path))) => {
+            sets.apart = Some(first.set(path)?);
+        }
+        (_, Some((first, path))) => sets.push_all(first, path)?,
+        (_, None) => {}
+    }
     operands.try_for_each(|(operand, path)| sets.push_all(operand, path))?;
-    Ok(first.into_iter().chain(sets.finish()?).collect())
+    let (sets, is_joined) = sets.finish()?;
+    let how = if is_joined && matches!(how, How::AtLeast(_)) { How::AtLeast(1) } else { how };
+    Ok((sets, how))
 }
 
 /// Sets for a join, which are joined in batches if they do not fit in the memory together.
 struct Gathered<'s> {
     source: &'s Source,
+    /// A set from which the others are taken.
+    apart: Option<SetFile>,
     /// The sets of the batch that is being gathered.
     sets: Vec<SetFile>,
     /// The bytes that a walk over all of these takes.
     walk_bytes: u64,
-    /// The batches before; none if their order matters.
-    joined: Option<Batches<SetFile>>,
+    rule: Rule,
+    /// The batches before.
+    joined: Batches<SetFile>,
 }
 
 impl Gathered<'_> {
@@ -145,11 +153,14 @@ impl Gathered<'_> {
     fn push(&mut self, set: SetFile) -> Result<()> {
         self.source.check()?;
         let set_bytes = set.as_set().view().walk_bytes();
-        let (count, walk_bytes) = (self.sets.len() + 1, self.walk_bytes.saturating_add(set_bytes));
-        self.walk_bytes = match check_walks(self.source, count, walk_bytes) {
+        let walk_bytes = self.walk_bytes.saturating_add(set_bytes);
+        let apart_bytes = self.apart.as_ref().map_or(0, |set| set.as_set().view().walk_bytes());
+        let count = self.sets.len() + 1 + usize::from(self.apart.is_some());
+        self.walk_bytes = match check_walks(self.source, count, walk_bytes + apart_bytes) {
             Ok(()) => walk_bytes,
-            Err(error) => {
-                self.join().ok_or(error)??;
+            Err(error) if !self.may_join() => return Err(error),
+            Err(_) => {
+                self.join()?;
                 set_bytes
             }
         };
@@ -157,24 +168,36 @@ impl Gathered<'_> {
         Ok(())
     }
 
-    /// Joins the sets that were gathered; none if their order matters.
-    fn join(&mut self) -> Option<Result<()>> {
-        let sets = std::mem::take(&mut self.sets);
-        let spool = self.source.spool();
-        let path = sets.first().map_or(Path::new("-"), SetFile::path);
-        let made = |plan: Plan<'_>| {
-            temporary_set(path, &spool, |sink| plan.run(sink, self.source.progress()))
-        };
-        Some(self.joined.as_mut()?.push(Plan::all(&sets), made))
+    /// Whether batches of sets take less memory than all sets.
+    fn may_join(&self) -> bool {
+        /// Each batch has so many results.
+        const MOST_LEAST: usize = 8;
+        !matches!(self.rule, Rule::AtLeast(least) if least > MOST_LEAST)
     }
 
-    fn finish(mut self) -> Result<Vec<SetFile>> {
-        if self.joined.as_ref().is_some_and(|joined| !joined.is_empty()) {
-            self.join().transpose()?;
+    /// Joins the sets that were gathered.
+    fn join(&mut self) -> Result<()> {
+        let sets = std::mem::take(&mut self.sets);
+        self.joined.push(Plan::all(&sets), temporary(self.source))
+    }
+
+    /// The sets, and whether they are results of batches.
+    fn finish(mut self) -> Result<(Vec<SetFile>, bool)> {
+        let is_joined = !self.joined.is_empty();
+        if is_joined {
+            self.join()?;
+            self.sets = self.joined.finish(temporary(self.source))?;
         }
-        let mut sets = self.joined.map(Batches::into_results).unwrap_or_default();
-        sets.append(&mut self.sets);
-        Ok(sets)
+        Ok((self.apart.into_iter().chain(self.sets).collect(), is_joined))
+    }
+}
+
+/// Makes sets of plans, in nameless files.
+fn temporary(source: &Source) -> impl Fn(Plan<'_>) -> Result<SetFile> {
+    let spool = source.spool();
+    move |plan| {
+        let path = Path::new("a temporary set");
+        temporary_set(path, &spool, |sink| plan.run(sink, source.progress()))
     }
 }
 

@@ -10,7 +10,7 @@ use super::file::KeyedSets;
 use crate::error::{Error, Result};
 use crate::kernel::{in_usize, steps};
 use crate::progress::Progress;
-use crate::set::batches::Batches;
+use crate::set::batches::{Batches, Rule};
 use crate::set::container::Op;
 use crate::set::integer_set::IntegerSet;
 use crate::set::operand::{AsSet, Operand};
@@ -234,19 +234,20 @@ impl Overlap {
 fn universe(sets: &impl Many, progress: &Progress) -> Result<u64> {
     /// Number of sets that are walked through together.
     const SOME: usize = 512;
-    let mut unions = Batches::new(Op::Or);
+    let make = |plan: Plan<'_>| Ok(IntegerSet(plan.collect(progress)?));
+    let mut unions = Batches::new(Rule::By(Op::Or));
     for from in (0..sets.count()).step_by(SOME) {
         let some = from..sets.count().min(from + SOME);
         let is_last = some.end == sets.count();
         let plans = some.map(|index| sets.operand(index).map(Plan::set));
         let plans = plans.collect::<Result<Vec<_>>>()?;
         if is_last {
-            let unions = unions.into_results();
+            let unions = unions.finish(make)?;
             let all = Plan::join(Op::Or, [Plan::all(&unions), plans].concat());
             // It becomes a quotient: one value of 2^64 does not count.
             return Ok(u64::try_from(all.cardinality(progress)?).unwrap_or(u64::MAX));
         }
-        unions.push(plans, |plan| Ok(IntegerSet(plan.collect(progress)?)))?;
+        unions.push(plans, make)?;
     }
     Ok(0)
 }
