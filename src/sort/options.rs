@@ -342,7 +342,7 @@ impl Sort {
 
     /// Takes the values from one column of delimited text, quoted as in RFC 4180, or of Parquet or
     /// Arrow files. A table with only one column of integers needs no such choice. A column named
-    /// by its header skips the first record of each input. A record of 1 MiB or more is malformed.
+    /// by its header skips the first record of each input. A record of more than 1 MiB is malformed.
     pub fn column(mut self, column: Column, delimiter: u8) -> Self {
         self.column = Some((column, delimiter));
         self

@@ -978,6 +978,28 @@ fn a_dictionary_with_a_lying_count_is_refused() {
     assert_eq!(lies, 1, "that of the ids");
 }
 
+/// A map of 2^31 - 1 pairs, in a field that nobody knows, takes the reader no bytes.
+#[test]
+fn fields_that_would_keep_the_reader_busy_are_refused() {
+    const MAP: [u8; 7] = [0xFB, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, 0x77];
+    let work = Workspace::new();
+    one_column::<Int64Type>(&work.file("t.parquet"), "INT64 id", &ids(1000));
+    let bytes = fs::read(work.file("t.parquet")).unwrap();
+    let footer = bytes.len() - 8;
+    let metadata = u32::from_le_bytes(bytes[footer..footer + 4].try_into().unwrap()) as usize;
+    let refused = |place: usize, what: &str| {
+        let mut changed = bytes.clone();
+        changed[place..place + MAP.len()].copy_from_slice(&MAP);
+        work.write("long.parquet", &changed);
+        work.run("long.parquet").refused(what);
+        work.set("group --key id --column id long.parquet -o o.sets", "").refused(what);
+    };
+    // Behind the magic number: two fields, the second of which has at least two bytes.
+    let behind = 8 + bytes[7..].iter().take_while(|byte| **byte >= 0x80).count();
+    refused(behind, "a page has no header of the usual form");
+    refused(footer - metadata, "its metadata has no usual form");
+}
+
 /// The place of field `slot` of a table of a flat buffer.
 fn slot(bytes: &[u8], table: usize, slot: usize) -> (usize, usize) {
     let back = i32::from_le_bytes(bytes[table..table + 4].try_into().unwrap());

@@ -37,7 +37,7 @@ impl BlockFormat {
         record_bytes + record_bytes / 4
     }
 
-    /// A record must have fewer bytes.
+    /// Most bytes of a record.
     pub(super) fn record_bytes(&self) -> usize {
         self.rule().record_bytes()
     }

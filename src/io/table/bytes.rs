@@ -1,12 +1,14 @@
 //! Reads the bytes of a table file. It limits how many bytes a reader may ask for at once.
 
+use super::columns::invalid;
+use super::thrift::Struct;
 use super::too_large;
 use crate::kernel::in_usize;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{ChunkReader, Length};
 use integer_encoding::VarInt;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -93,60 +95,37 @@ impl Length for ColumnBytes {
 }
 
 impl ChunkReader for ColumnBytes {
-    type T = PageHead;
+    type T = io::Cursor<Vec<u8>>;
 
-    fn get_read(&self, start: u64) -> Result<PageHead, ParquetError> {
-        let cursor = Cursor { file: Arc::clone(&self.file.file), at: start };
+    /// Reads the header of a page. Refuses a page that does not fit, before the reader allocates
+    /// memory for it.
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
         // A header takes some 30 bytes, with statistics a few hundred.
-        let bytes = BufReader::with_capacity(512, cursor);
-        Ok(PageHead { bytes, is_checked: false, limit_bytes: self.page.next_bytes() })
+        let (mut bytes, limit_bytes) = (512, self.page.next_bytes());
+        loop {
+            let left = self.file.len.saturating_sub(start);
+            let head = self.file.up_to(limit_bytes.max(512), start, bytes.min(left))?;
+            let what = match Struct::of(&head) {
+                Struct::Whole(_) => match unpacked_bytes(&head) {
+                    Some(unpacked) if unpacked > limit_bytes => {
+                        return Err(too_large("a page", unpacked, limit_bytes).into());
+                    }
+                    Some(_) => return Ok(io::Cursor::new(head)),
+                    None => "a page has no header of the usual form",
+                },
+                Struct::CutOff if bytes < left => {
+                    bytes *= 8;
+                    continue;
+                }
+                Struct::CutOff => "the file is cut off in the header of a page",
+                Struct::Unknown => "a page has no header of the usual form",
+            };
+            return Err(invalid(what).into());
+        }
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<::bytes::Bytes, ParquetError> {
         Ok(self.file.up_to(self.page.next_bytes(), start, length as u64)?.into())
-    }
-}
-
-#[derive(Debug)]
-struct Cursor {
-    file: Arc<File>,
-    at: u64,
-}
-
-impl Read for Cursor {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read_at(buffer, self.at)?;
-        self.at += read as u64;
-        Ok(read)
-    }
-}
-
-/// Reads the header of a page. Refuses a page that does not fit, before the reader allocates memory
-/// for it.
-#[derive(Debug)]
-pub(super) struct PageHead {
-    bytes: BufReader<Cursor>,
-    is_checked: bool,
-    limit_bytes: u64,
-}
-
-impl Read for PageHead {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if !std::mem::replace(&mut self.is_checked, true) {
-            use std::io::BufRead;
-            let header = self.bytes.fill_buf()?;
-            match unpacked_bytes(header) {
-                Some(bytes) if bytes > self.limit_bytes => {
-                    return Err(too_large("a page", bytes, self.limit_bytes));
-                }
-                None if !header.is_empty() => {
-                    let what = "a page has no header of the usual form";
-                    return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-                }
-                _ => {}
-            }
-        }
-        self.bytes.read(buffer)
     }
 }
 

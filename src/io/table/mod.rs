@@ -32,6 +32,8 @@ mod parquet;
 mod reader;
 mod rows;
 #[cfg(feature = "columnar")]
+mod thrift;
+#[cfg(feature = "columnar")]
 mod writer;
 
 #[cfg(feature = "columnar")]
@@ -186,9 +188,6 @@ impl TableOptions<'_> {
     const USUAL_PAGE_BYTES: u64 = 5 << 18;
     /// The memory of a column of a piece, in pages: a page, the same unpacked, and a dictionary.
     const FACTOR: u64 = 3;
-    /// The same for a column of Parquet with texts, or with decimals in bytes: each entry of a
-    /// dictionary takes 32 bytes beside its own.
-    const BYTES_FACTOR: u64 = 8;
 
     /// As many threads as fit, if a piece takes about `piece_bytes`.
     fn share(self, piece_bytes: u64) -> Share {

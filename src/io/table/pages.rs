@@ -4,7 +4,7 @@
 //! Source of the encodings: <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
 
 use super::bytes::{ColumnBytes, ThisPage};
-use super::too_large;
+use super::{TableOptions, too_large};
 use crate::kernel::in_usize;
 use ::parquet::basic::{Encoding, Type};
 use ::parquet::column::page::{Page, PageMetadata, PageReader};
@@ -62,19 +62,25 @@ impl Pages {
     }
 
     /// About the bytes that the first page of data takes, with a dictionary before it. The next ones may
-    /// take a quarter more.
+    /// be of the usual size, or a quarter larger than these.
     pub(super) fn bytes_of_first(&mut self) -> Result<u64> {
-        let copies = if self.entry_bytes > 0 { 4 } else { 3 };
-        let mut bytes = 0;
+        let more = |bytes: u64| bytes.saturating_add(bytes / 4);
+        let (mut bytes, mut page_bytes) = (0, TableOptions::USUAL_PAGE_BYTES);
         while let Some(page) = self.get_next_page()? {
-            let page_bytes = page.buffer().len() as u64;
-            bytes = bytes.max(copies * page_bytes).max(self.held_bytes + 2 * page_bytes);
+            let here_bytes = more(page.buffer().len() as u64);
+            let lengths_bytes = 4 * u64::from(page.num_values());
+            bytes = bytes.max(match page.encoding() {
+                Encoding::DELTA_BYTE_ARRAY => 4 * here_bytes.max(lengths_bytes),
+                Encoding::DELTA_LENGTH_BYTE_ARRAY => 3 * here_bytes.max(lengths_bytes),
+                _ => 3 * here_bytes,
+            });
             if page.is_data_page() {
+                page_bytes = page_bytes.max(here_bytes);
                 break;
             }
-            bytes = bytes.max(self.held_bytes / 3 * 4);
         }
-        Ok(bytes.saturating_add(bytes / 4))
+        let held_bytes = more(self.held_bytes);
+        Ok(bytes.max(held_bytes + 2 * page_bytes).max(held_bytes / 7 * 8))
     }
 
     fn too_large(what: &str, bytes: u64, limit_bytes: u64) -> ParquetError {
@@ -131,7 +137,7 @@ impl Pages {
             return Ok(()); // it takes as many bytes as its page, for which there is a third
         }
         let bytes = count.saturating_mul(self.entry_bytes).saturating_add(page_bytes);
-        let limit_bytes = self.memory_bytes / 4 * 3;
+        let limit_bytes = self.memory_bytes / 8 * 7;
         if bytes > limit_bytes {
             return Err(Self::too_large("a dictionary", bytes, limit_bytes));
         }

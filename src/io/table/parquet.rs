@@ -5,6 +5,7 @@ use super::columns::{
     Candidate, KEYS, Opened, Refused, Stored, Which, choose, choose_numbers, invalid, unsupported,
 };
 use super::pages::Pages;
+use super::thrift::Struct;
 use super::{Rows, TableOptions, TakeText, too_large};
 use crate::io::caught::caught;
 use ::parquet::basic::{ConvertedType, LogicalType, Type};
@@ -190,6 +191,9 @@ pub(super) fn metadata_of(bytes: &FileBytes) -> io::Result<ParquetMetaData> {
         return Err(too_large("its metadata", needed, bytes.limit_bytes));
     }
     let metadata = bytes.at(metadata_at, metadata_bytes)?;
+    if !matches!(Struct::of(&metadata), Struct::Whole(_)) {
+        return Err(invalid("its metadata has no usual form"));
+    }
     caught(|| ParquetMetaDataReader::decode_metadata(&metadata).map_err(error))
 }
 
@@ -252,28 +256,37 @@ pub(super) fn column_reader(
     caught(|| Ok((get_column_reader(column, Box::new(pages)), present)))
 }
 
-/// About the bytes that the pages of a column in a row group take, by a look at the largest group.
-/// Pages that take more are refused when they are read.
+/// About the bytes that the pages of a column in a row group take, by a look at the largest group and
+/// at that with the largest dictionary. Pages that take more are refused when they are read.
 fn bytes_for(bytes: &Arc<FileBytes>, metadata: &ParquetMetaData, column: usize, most: u64) -> u64 {
-    let factor = match metadata.file_metadata().schema_descr().column(column).physical_type() {
-        Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY => TableOptions::BYTES_FACTOR,
-        _ => TableOptions::FACTOR,
-    };
-    let usual_bytes = factor * TableOptions::USUAL_PAGE_BYTES;
+    let usual_bytes = TableOptions::FACTOR * TableOptions::USUAL_PAGE_BYTES;
+    let kind = metadata.file_metadata().schema_descr().column(column).physical_type();
+    let has_bytes = matches!(kind, Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY);
     let size = |group: usize| {
         chunk_of(metadata, group, column).map_or(0, ColumnChunkMetaData::uncompressed_size)
     };
-    let Some(group) = (0..metadata.num_row_groups()).max_by_key(|&group| size(group)) else {
-        return usual_bytes;
+    let dictionary = |group: usize| {
+        let chunk = chunk_of(metadata, group, column).ok();
+        let places = chunk.map(|chunk| (chunk.data_page_offset(), chunk.dictionary_page_offset()));
+        places.map_or(0, |(data, dictionary)| data - dictionary.unwrap_or(data))
     };
-    if u64::try_from(size(group)).is_ok_and(|bytes| bytes < TableOptions::USUAL_PAGE_BYTES) {
+    let groups = || 0..metadata.num_row_groups();
+    let largest = groups().max_by_key(|&group| size(group));
+    let is_small = largest.is_none_or(|group| {
+        u64::try_from(size(group)).is_ok_and(|bytes| bytes < TableOptions::USUAL_PAGE_BYTES)
+    });
+    if is_small && !has_bytes {
         return usual_bytes;
     }
-    let page = Arc::default();
-    let pages = pages_of(bytes, metadata, (group, column), most, &page);
-    // Damage is an error when the group is read.
-    let found_bytes = pages.map_or(0, |mut pages| pages.bytes_of_first().unwrap_or(0));
-    usual_bytes.max(found_bytes)
+    let look = |group: usize| {
+        let pages = pages_of(bytes, metadata, (group, column), most, &Arc::default());
+        // Damage is an error when the group is read, and too large a page, too.
+        pages.map_or(0, |mut pages| pages.bytes_of_first().unwrap_or(most))
+    };
+    let with_dictionary = groups().max_by_key(|&group| dictionary(group));
+    let other = with_dictionary.filter(|_| with_dictionary != largest);
+    let found_bytes = largest.into_iter().chain(other).map(look).max().unwrap_or(0);
+    if has_bytes { found_bytes.max(1) } else { usual_bytes.max(found_bytes) }
 }
 
 /// The smallest and the largest value of a column of integers, if all row groups say theirs.
@@ -329,8 +342,7 @@ impl ParquetTable {
         let decoded = Decoded::new(number, metadata);
         let metadata_bytes = decoded.bytes;
         let bytes = Arc::new(bytes);
-        let most = options.memory_bytes / options.columns();
-        let bytes_for = |column| bytes_for(&bytes, &decoded.metadata, column, most);
+        let bytes_for = |column| bytes_for(&bytes, &decoded.metadata, column, options.memory_bytes);
         let needed =
             [Some(column), keys.map(|(index, _)| index)].map(|column| column.map_or(0, bytes_for));
         let share = options.share(needed[0] + needed[1]);

@@ -164,7 +164,7 @@ impl Table {
                 Stored::Texts => Some(self.notation),
             },
             keys: self.has_keys.then(|| self.column(Which::Keys, piece)).transpose()?,
-            limit_bytes: (self.share.piece_bytes / 8).max((BATCH_ROWS * LONG_KEY) as u64),
+            limit_bytes: (self.share.piece_bytes / 6).max((BATCH_ROWS * LONG_KEY) as u64),
             rows_left: self.piece_rows(piece),
         })
     }
