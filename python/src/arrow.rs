@@ -280,7 +280,7 @@ struct Field {
     child: Option<usize>,
 }
 
-/// Whether a column of pandas has Python objects.
+/// Whether an object is a column of pandas.
 fn is_column_of_pandas(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(is_of("pandas", object)? && object.hasattr("dtype")?)
 }
