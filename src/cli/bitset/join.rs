@@ -156,14 +156,15 @@ impl Gathered<'_> {
         let walk_bytes = self.walk_bytes.saturating_add(set_bytes);
         let apart_bytes = self.apart.as_ref().map_or(0, |set| set.as_set().view().walk_bytes());
         let count = self.sets.len() + 1 + usize::from(self.apart.is_some());
-        self.walk_bytes = match check_walks(self.source, count, walk_bytes + apart_bytes) {
-            Ok(()) => walk_bytes,
-            Err(error) if !self.may_join() => return Err(error),
-            Err(_) => {
-                self.join()?;
-                set_bytes
-            }
-        };
+        self.walk_bytes =
+            match check_walks(self.source, count, walk_bytes.saturating_add(apart_bytes)) {
+                Ok(()) => walk_bytes,
+                Err(error) if !self.may_join() => return Err(error),
+                Err(_) => {
+                    self.join()?;
+                    set_bytes
+                }
+            };
         self.sets.push(set);
         Ok(())
     }

@@ -281,7 +281,8 @@ fn bytes_for(bytes: &Arc<FileBytes>, metadata: &ParquetMetaData, column: usize, 
     let look = |group: usize| {
         let pages = pages_of(bytes, metadata, (group, column), most, &Arc::default());
         // Damage is an error when the group is read, and too large a page, too.
-        pages.map_or(0, |mut pages| pages.bytes_of_first().unwrap_or(most))
+        pages
+            .map_or(0, |mut pages| caught(|| pages.bytes_of_first().map_err(error)).unwrap_or(most))
     };
     let with_dictionary = groups().max_by_key(|&group| dictionary(group));
     let other = with_dictionary.filter(|_| with_dictionary != largest);
