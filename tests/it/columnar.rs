@@ -808,6 +808,23 @@ fn pages_of_the_usual_size_fit_in_little_memory_for_any_number_of_threads() {
     }
 }
 
+/// Threads do not get so little memory each that none of them can read.
+#[test]
+fn what_fits_in_little_memory_fits_in_more_for_any_number_of_threads() {
+    let work = Workspace::new();
+    let ids: Vec<i64> = (0..180_000).map(|number| number * 7919).collect();
+    arrow(&work.file("t.arrow"), &batch(&ids));
+    let large = properties().set_dictionary_page_size_limit(4 << 20);
+    column_in_groups::<Int64Type>(&work.file("t.parquet"), "INT64 id", &ids, 1, large);
+    let sorted = text(&ids);
+    for name in ["t.arrow", "t.parquet"] {
+        for (mem, threads) in [(96, 1), (96, 16), (160, 4), (192, 16), (256, 8), (512, 16)] {
+            let ran = work.run(&format!("{name} --column id --mem {mem}M --threads {threads}"));
+            assert!(ran.quiet() == sorted, "{name} {mem} {threads}");
+        }
+    }
+}
+
 /// In memory, a text of a dictionary takes 32 bytes more, and texts that share their first bytes in
 /// the file have them again.
 #[test]

@@ -199,8 +199,8 @@ impl TableOptions<'_> {
         1 + u64::from(self.keys.is_some())
     }
 
-    /// The share of a file with columns of integers.
-    fn usual_share(self) -> Share {
-        self.share(Self::FACTOR * self.columns() * Self::USUAL_PAGE_BYTES)
+    /// The share if a page of a column of integers, or a record batch, has so many bytes.
+    fn share_of_pages(self, page_bytes: u64) -> Share {
+        self.share((Self::FACTOR * self.columns()).saturating_mul(page_bytes))
     }
 }

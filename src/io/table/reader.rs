@@ -73,8 +73,8 @@ impl Table {
         options: TableOptions<'_>,
     ) -> Result<Self> {
         let (notation, has_keys) = (options.notation, options.keys.is_some());
-        let limit_bytes = options.usual_share().piece_bytes / TableOptions::FACTOR;
-        let limit_bytes = limit_bytes / options.columns();
+        let usual = options.share_of_pages(TableOptions::USUAL_PAGE_BYTES);
+        let limit_bytes = usual.piece_bytes / (TableOptions::FACTOR * options.columns());
         let file = FileBytes::of(file, limit_bytes).map_err(Error::io("read", name))?;
         let opened = match format {
             TableFormat::Parquet => ParquetTable::open(file, options)
