@@ -20,24 +20,33 @@ pub(super) fn is_of_filter(path: &Path) -> bool {
     path.extension() == Some(OsStr::new("bloom"))
 }
 
-/// Refuses names for one set, or for numbers. `--to` allows every ending; without it, .sets and .bloom
-/// are refused. FILE.sets:KEY is always refused: it is a set inside of another file.
+/// Whether the name of a file is that of an index.
+pub(super) fn is_of_index(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new("bix"))
+}
+
+/// Refuses the name of a set inside of another file, FILE.sets:KEY, for any output.
+pub(super) fn no_set_inside(path: &Path) -> Result<()> {
+    let Some(file) = file_in_name(path) else { return Ok(()) };
+    Err(Error::usage(format!(
+        "{} is a set of {}, which one output cannot replace: group the rows again, or choose another name",
+        path.display(),
+        file.display()
+    )))
+}
+
+/// Refuses names for one set, or for numbers. `--to` allows every ending; without it, .sets, .bloom
+/// and .bix are refused.
 pub(super) fn only_set(path: &Path, to: Option<SetFormat>) -> Result<()> {
-    let name = path.display();
-    let what = match file_in_name(path) {
-        _ if to.is_none() && is_of_keys(path) => {
-            ": a .sets file has sets by key, and this is one set".to_owned()
+    let what = match to {
+        None if is_of_keys(path) => "a .sets file has sets by key, and this is one set",
+        None if is_of_filter(path) => {
+            "a .bloom file has a filter, which this command does not write"
         }
-        _ if to.is_none() && is_of_filter(path) => {
-            ": a .bloom file has a filter, which this command does not write".to_owned()
-        }
-        Some(file) => format!(
-            " is a set of {}, which one output cannot replace: group the rows again, or choose another name",
-            file.display()
-        ),
-        None => return Ok(()),
+        None if is_of_index(path) => "a .bix file has an index, which this command does not write",
+        _ => return no_set_inside(path),
     };
-    Err(Error::usage(format!("{name}{what}")))
+    Err(Error::usage(format!("{}: {what}", path.display())))
 }
 
 /// Refuses a name for a folder of parts that is one of a file in another format.
@@ -63,6 +72,7 @@ pub(super) fn only_index(path: &Path) -> Result<()> {
 
 /// Refuses a name that names something else than a file of a kind, which ends in `ending`.
 fn only_kind(path: &Path, ending: &str, kind: &str) -> Result<()> {
+    no_set_inside(path)?;
     let is_lines = |format| matches!(format, SetFormat::Values(_));
     let is_other = ["sets", "bloom", "bix"]
         .into_iter()
@@ -74,9 +84,10 @@ fn only_kind(path: &Path, ending: &str, kind: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a name for an output of lines that names a set, a filter or a table: the lines would stand
-/// in its place.
+/// Refuses a name for an output of lines that names a set, a filter, an index or a table: the lines
+/// would stand in its place.
 pub(super) fn only_lines(path: &Path) -> Result<()> {
+    no_set_inside(path)?;
     let name = path.display();
     let advice = match SetFormat::of_name(path) {
         Some(SetFormat::Table(_)) => "bitsort writes tables of numbers",
@@ -84,6 +95,7 @@ pub(super) fn only_lines(path: &Path) -> Result<()> {
         Some(_) => "bitset build makes a set of lines",
         None if is_of_keys(path) => "bitset group makes sets by key of rows",
         None if is_of_filter(path) => "bitset bloom build makes a filter of lines",
+        None if is_of_index(path) => "bitset bloom index build makes an index of a file",
         None => return Ok(()),
     };
     let what = "this command writes lines of text: choose another name";

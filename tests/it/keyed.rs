@@ -72,6 +72,20 @@ fn every_command_takes_one_set_of_many() {
     for to in ["", "--to bits", "--to text"] {
         work.set(&format!("build {to} -o t.sets:k0"), "7\n").refused("is a set of t.sets");
     }
+    work.write("lines", "7\n");
+    for command in [
+        "filter lines lines",
+        "group --key 1 --column 1 lines",
+        "bloom build lines",
+        "bloom dedup lines",
+        "bloom index build lines",
+    ] {
+        work.set(&format!("{command} -o t.sets:k0"), "").refused("is a set of t.sets");
+        // An index is replaced by another one only.
+        if command != "bloom index build lines" {
+            work.set(&format!("{command} -o lines.bix"), "").refused("lines.bix");
+        }
+    }
     // A file of this very name wins.
     work.write("t.sets:k0", "7\n");
     assert_eq!(work.set("cat t.sets:k0", "").quiet(), "7\n");

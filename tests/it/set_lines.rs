@@ -78,6 +78,8 @@ fn rows_are_copied_by_one_of_their_columns() {
     work.set("build -o set", "30\n35\n").quiet();
     work.set("filter set -o set", "30\n").refused("set is an input");
     work.set("or s.bits s.bits -o x.bloom", "").refused("a .bloom file has a filter");
+    work.set("or s.bits s.bits -o x.bix", "").refused("a .bix file has an index");
+    work.run("s.bits --rejects x.bits").refused("x.bits: this command writes lines of text");
     work.set("build --parts 2 -o x.sets", "30\n").refused("a .sets file has sets by key");
     for name in ["f.bits", "f.sets", "f.parquet"] {
         work.set(&format!("bloom build -n 5 -o {name}"), "30\n").refused("writes a Bloom filter");

@@ -135,9 +135,10 @@ fn kind(set: &SetFile, found: &Survey) -> &'static str {
 pub(super) fn info(source: &Source, paths: &[PathBuf], as_json: bool) -> Result<()> {
     check_stdin(paths)?;
     for (number, path) in paths.iter().enumerate() {
+        let before = if number > 0 { "\n" } else { "" };
         if is_sets_file(path) {
             if paths.len() > 1 && !as_json {
-                print_line(format_args!("{}:", path.display()))?;
+                print_line(format_args!("{before}{}:", path.display()))?;
             }
             keyed::info(source, path, as_json)?;
             continue;
@@ -151,7 +152,6 @@ pub(super) fn info(source: &Source, paths: &[PathBuf], as_json: bool) -> Result<
             continue;
         }
         if paths.len() > 1 {
-            let before = if number > 0 { "\n" } else { "" };
             print_line(format_args!("{before}{}:", path.display()))?;
         }
         print(text_of(source, &set, &found)?)?;

@@ -18,7 +18,9 @@ use std::path::{Path, PathBuf};
 /// Builds a `.sets` file from rows.
 pub(super) fn group(source: &Source, args: GroupArgs) -> Result<()> {
     let GroupArgs { files, output, skip_invalid, columns, .. } = args;
-    if SetFormat::of_name(&output).is_some() || names::is_of_filter(&output) {
+    names::no_set_inside(&output)?;
+    let is_of_other = names::is_of_filter(&output) || names::is_of_index(&output);
+    if is_of_other || SetFormat::of_name(&output).is_some() {
         let name = output.display();
         let wrong =
             format!("{name}: group writes a file of sets by key: choose a name that ends in .sets");

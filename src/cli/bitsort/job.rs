@@ -25,6 +25,9 @@ impl SortArgs {
         if let Some(output) = &self.output {
             names::only_set(output, self.to)?;
         }
+        if let Some(rejects) = &self.rejects {
+            names::only_lines(rejects)?;
+        }
         let mut sort = Sort::new()
             .distinct(self.unique)
             .reverse(self.reverse)

@@ -164,9 +164,11 @@ pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<()> {
     out.commit(source)
 }
 
-/// Number of lines that were copied, for `--stats`; 0 if it is not asked for.
+/// Number of lines that were copied, also those inside of a record, for `--stats`; 0 if it is not asked
+/// for.
 fn copied_lines(source: &Source, tools: &LineTools, bytes: &[u8]) -> u64 {
-    if source.stats().is_some() { tools.job().rules.count(bytes) } else { 0 }
+    let count = || memchr_iter(tools.job().rules.terminator, bytes).count() as u64;
+    if source.stats().is_some() { count() } else { 0 }
 }
 
 /// The size of the filter of `dedup`.
