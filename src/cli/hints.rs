@@ -157,7 +157,7 @@ fn line_hint(
         }
         _ => {
             let text = readable(excerpt);
-            match of_value(&text) {
+            match of_value(program, &text) {
                 Some(hint) => hint,
                 None if line == 1 && text.contains(|shown: char| shown.is_ascii_alphabetic()) => {
                     may_be_header(program)
@@ -223,12 +223,15 @@ pub(super) fn notation(text: &str) -> Option<&'static str> {
 }
 
 /// The hint for a line of a set, or of a sort, whose number is written in another way.
-pub(super) fn of_value(text: &str) -> Option<&'static str> {
+pub(super) fn of_value(program: &str, text: &str) -> Option<&'static str> {
     /// Where lines have one value each, and where no word of the command asks for ranges.
     const NO_RANGES: [&str; 5] = ["filter", "contains", "-m", "--merge", "--ranges"];
     let takes_ranges =
         || !std::env::args_os().any(|word| NO_RANGES.iter().any(|other| word == *other));
-    let ranges = "--ranges reads lines of ranges, FIRST-LAST; bitsort takes -u with it";
+    let ranges = match program {
+        "bitset" => "--ranges reads lines of ranges, FIRST-LAST",
+        _ => "--ranges reads lines of ranges, FIRST-LAST; bitsort takes -u with it",
+    };
     notation(text).or_else(|| (may_be_range(text) && takes_ranges()).then_some(ranges))
 }
 

@@ -394,6 +394,7 @@ pub(super) struct FilterArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("ranges", |arg| arg.help("A number may be a range, FIRST-LAST")))]
 pub(super) struct GroupArgs {
     /// Files of delimited text, Parquet or Arrow files; none or `-` is standard input, as text
     pub(super) files: Vec<PathBuf>,

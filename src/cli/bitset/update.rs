@@ -262,7 +262,8 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
             let (name, excerpt, byte) = (path.display(), excerpt(text), at + place);
             let line = String::from_utf8_lossy(text);
             let value = line.strip_prefix(['+', '-']);
-            let hint = value.map_or_else(|| hints::notation(&line), hints::of_value);
+            let hint = value
+                .map_or_else(|| hints::notation(&line), |value| hints::of_value("bitset", value));
             let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
             Error::usage(format!("{name}:{number}: byte {byte}: {reason}: \"{excerpt}\"{hint}"))
         })?;
