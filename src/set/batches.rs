@@ -34,6 +34,11 @@ impl<S: AsSet> Batches<S> {
     }
 
     #[cfg(feature = "cli")]
+    pub(crate) fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    #[cfg(feature = "cli")]
     pub(crate) fn is_empty(&self) -> bool {
         self.results.is_empty()
     }

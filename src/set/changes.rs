@@ -25,8 +25,8 @@ fn temporary(
 }
 
 /// The result of a plan, in a nameless file.
-fn computed(spool: &Spool, plan: Plan<'_>) -> Result<SetFile> {
-    temporary(spool, |sink| plan.run(sink, &Progress::default()))
+pub(crate) fn computed(spool: &Spool, plan: Plan<'_>, progress: &Progress) -> Result<SetFile> {
+    temporary(spool, |sink| plan.run(sink, progress))
 }
 
 /// Most changes that wait in memory: 16 MiB, and as much again for sorting them.
@@ -141,7 +141,7 @@ impl Changes {
         let bytes = usize::try_from(containers).map_or(usize::MAX, |all| all.saturating_mul(40));
         if bytes > self.most_range_bytes {
             self.flush()?;
-            let wide = computed(&self.spool, Plan::range(first, last))?;
+            let wide = self.computed(Plan::range(first, last))?;
             let none = temporary(&self.spool, |_| Ok(()))?;
             let (removed, added) = if comes { (none, wide) } else { (wide, none) };
             return self.keep(containers, Changed { removed, added });
@@ -157,6 +157,10 @@ impl Changes {
         }
         self.range_bytes = self.ranges.iter().map(|set| set.view().bytes()).sum();
         if self.range_bytes > self.most_range_bytes / 2 { self.flush() } else { Ok(()) }
+    }
+
+    fn computed(&self, plan: Plan<'_>) -> Result<SetFile> {
+        computed(&self.spool, plan, &Progress::default())
     }
 
     /// Makes a pair of the changes in memory.
@@ -180,7 +184,7 @@ impl Changes {
         if self.range_bytes > 0 {
             let [removed, added] = std::mem::take(&mut self.ranges);
             self.range_bytes = 0;
-            let written = |set: IntegerSet| computed(&self.spool, Plan::of(&set));
+            let written = |set: IntegerSet| self.computed(Plan::of(&set));
             return Ok(Changed { removed: written(removed)?, added: written(added)? });
         }
         self.waiting.sort_by_key(|&(value, _)| value); // a stable sort: the last change of a value stays last
@@ -198,7 +202,7 @@ impl Changes {
     fn joined(&self, older: &Changed, newer: &Changed) -> Result<Changed> {
         let join = |old: &SetFile, undone: &SetFile, new: &SetFile| {
             let kept = Plan::join(Op::AndNot, Plan::all([old, undone]));
-            computed(&self.spool, Plan::join(Op::Or, vec![kept, Plan::of(new)]))
+            self.computed(Plan::join(Op::Or, vec![kept, Plan::of(new)]))
         };
         Ok(Changed {
             removed: join(&older.removed, &newer.added, &newer.removed)?,

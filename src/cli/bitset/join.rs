@@ -7,11 +7,12 @@ use super::target::Target;
 use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
 use crate::set::batches::{Batches, Rule};
+use crate::set::changes::computed;
 use crate::set::container::Op;
 use crate::set::keyed::{KeyName, KeyedSets, is_sets_file};
 use crate::set::plan::Plan;
 use crate::set::run_algebra::count_values;
-use crate::set::{AsSet, Expression, ParseExpressionError, SetFile, temporary_set};
+use crate::set::{AsSet, Expression, ParseExpressionError, SetFile};
 use crate::sort::{Found, Sort, joined};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -111,7 +112,7 @@ fn sets_of(
         How::AtLeast(least) => Rule::AtLeast(least),
     };
     let joined = Batches::new(rule);
-    let mut sets = Gathered { source, rule, apart: None, sets: Vec::new(), walk_bytes: 0, joined };
+    let mut sets = Gathered { source, apart: None, sets: Vec::new(), walk_bytes: 0, joined };
     let mut operands = found.into_iter().zip(paths);
     match (how, operands.next()) {
         (How::By(Op::AndNot), Some((Operand::One(first), path))) => {
@@ -135,7 +136,6 @@ struct Gathered<'s> {
     sets: Vec<SetFile>,
     /// The bytes that a walk over all of these takes.
     walk_bytes: u64,
-    rule: Rule,
     /// The batches before.
     joined: Batches<SetFile>,
 }
@@ -173,7 +173,7 @@ impl Gathered<'_> {
     fn may_join(&self) -> bool {
         /// Each batch has so many results.
         const MOST_LEAST: usize = 8;
-        !matches!(self.rule, Rule::AtLeast(least) if least > MOST_LEAST)
+        !matches!(self.joined.rule(), Rule::AtLeast(least) if least > MOST_LEAST)
     }
 
     /// Joins the sets that were gathered.
@@ -196,10 +196,7 @@ impl Gathered<'_> {
 /// Makes sets of plans, in nameless files.
 fn temporary(source: &Source) -> impl Fn(Plan<'_>) -> Result<SetFile> {
     let spool = source.spool();
-    move |plan| {
-        let path = Path::new("a temporary set");
-        temporary_set(path, &spool, |sink| plan.run(sink, source.progress()))
-    }
+    move |plan| computed(&spool, plan, source.progress())
 }
 
 /// Checks that so many sets can be joined at once.

@@ -366,7 +366,7 @@ impl ArrowTable {
         let sizes = batches.iter().filter_map(|block| place_of(block).ok());
         let largest_bytes = sizes.map(|(_, _, whole)| whole).max().unwrap_or(0);
         let share = options.share_of_pages(largest_bytes.max(TableOptions::USUAL_PAGE_BYTES));
-        bytes.limit_bytes = share.piece_bytes / (TableOptions::FACTOR * options.columns());
+        bytes.limit_bytes = options.page_bytes(share);
         // The decoder has a schema, and so has that of the keys.
         let schema_bytes = (schema.fields().size() * (1 + usize::from(keys.is_some()))) as u64;
         let table =

@@ -54,7 +54,7 @@ pub(super) struct ColumnBytes {
     pub(super) page: Arc<ThisPage>,
 }
 
-/// What is known of the page that was read last, and of the next one.
+/// Facts about the last page that was read, and the limit for the next one.
 #[derive(Debug, Default)]
 pub(super) struct ThisPage {
     /// Rows of the last page of data.

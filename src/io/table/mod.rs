@@ -199,6 +199,11 @@ impl TableOptions<'_> {
         1 + u64::from(self.keys.is_some())
     }
 
+    /// Most bytes of a page of a column of integers, or of a record batch.
+    fn page_bytes(self, share: Share) -> u64 {
+        share.piece_bytes / (Self::FACTOR * self.columns())
+    }
+
     /// The share if a page of a column of integers, or a record batch, has so many bytes.
     fn share_of_pages(self, page_bytes: u64) -> Share {
         self.share((Self::FACTOR * self.columns()).saturating_mul(page_bytes))

@@ -32,6 +32,11 @@ pub(super) struct Pages {
 /// Texts that are decoded together.
 const TOGETHER: u64 = 32;
 
+/// Whether the values of a type are bytes, each of which the crate keeps on its own.
+pub(super) fn has_bytes(kind: Type) -> bool {
+    matches!(kind, Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY)
+}
+
 fn damaged(what: &str) -> ParquetError {
     ParquetError::General(what.to_owned())
 }
@@ -52,10 +57,8 @@ impl Pages {
             Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(column.type_length()).unwrap_or(1),
             Type::BOOLEAN => 0, // eight in a byte
         };
-        let entry_bytes = match column.physical_type() {
-            Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY => size_of::<ByteArray>() as u64,
-            _ => 0,
-        };
+        let entry_bytes =
+            if has_bytes(column.physical_type()) { size_of::<ByteArray>() as u64 } else { 0 };
         let max_def_level = column.max_def_level();
         let (inner, held_bytes) = (open()?, 0);
         Ok(Self { inner, value_bytes, entry_bytes, max_def_level, memory_bytes, held_bytes, page })
@@ -104,16 +107,16 @@ impl Pages {
                 usize::try_from(levels).ok().and_then(|levels| buf.get(levels..))
             }
         };
-        self.page.set(in_usize(count), in_usize(TOGETHER));
-        // How many lists of lengths the texts begin with.
-        let lists = match page.encoding() {
-            Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
-            Encoding::DELTA_BYTE_ARRAY => {
-                self.page.set(in_usize(count), self.texts_together(page.buffer().len() as u64)?);
-                2
-            }
-            _ => return Ok(()),
+        // How many lists of lengths the texts begin with, and how many texts may be decoded together.
+        let (lists, together) = match page.encoding() {
+            Encoding::DELTA_LENGTH_BYTE_ARRAY => (1, TOGETHER),
+            Encoding::DELTA_BYTE_ARRAY => (2, self.texts_together(page.buffer().len() as u64)?),
+            _ => (0, TOGETHER),
         };
+        self.page.set(in_usize(count), in_usize(together));
+        if lists == 0 {
+            return Ok(());
+        }
         let mut rest = values.ok_or_else(|| damaged("a page ends inside of its levels"))?;
         for _ in 0..lists {
             if rest.is_empty() {
@@ -148,12 +151,12 @@ impl Pages {
 
     /// How many texts of a page may be decoded together, if they share their first bytes there: each
     /// may have all bytes of the page.
-    fn texts_together(&self, page_bytes: u64) -> Result<usize> {
+    fn texts_together(&self, page_bytes: u64) -> Result<u64> {
         let left_bytes = self.memory_bytes - self.held_bytes;
         // The page is there twice, and a text stays for the next one.
         match (left_bytes / page_bytes.max(1)).saturating_sub(3) {
             0 => Err(Self::too_large("a page of texts", 4 * page_bytes, left_bytes)),
-            fit => Ok(in_usize(fit.min(TOGETHER))),
+            fit => Ok(fit.min(TOGETHER)),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::bytes::{ColumnBytes, FileBytes, ThisPage};
 use super::columns::{
     Candidate, KEYS, Opened, Refused, Stored, Which, choose, choose_numbers, invalid, unsupported,
 };
-use super::pages::Pages;
+use super::pages::{Pages, has_bytes};
 use super::thrift::Struct;
 use super::{Rows, TableOptions, TakeText, too_large};
 use crate::io::caught::caught;
@@ -260,8 +260,8 @@ pub(super) fn column_reader(
 /// at that with the largest dictionary. Pages that take more are refused when they are read.
 fn bytes_for(bytes: &Arc<FileBytes>, metadata: &ParquetMetaData, column: usize, most: u64) -> u64 {
     let usual_bytes = TableOptions::FACTOR * TableOptions::USUAL_PAGE_BYTES;
-    let kind = metadata.file_metadata().schema_descr().column(column).physical_type();
-    let has_bytes = matches!(kind, Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY);
+    let has_bytes =
+        has_bytes(metadata.file_metadata().schema_descr().column(column).physical_type());
     let size = |group: usize| {
         chunk_of(metadata, group, column).map_or(0, ColumnChunkMetaData::uncompressed_size)
     };

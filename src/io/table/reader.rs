@@ -74,8 +74,8 @@ impl Table {
     ) -> Result<Self> {
         let (notation, has_keys) = (options.notation, options.keys.is_some());
         let usual = options.share_of_pages(TableOptions::USUAL_PAGE_BYTES);
-        let limit_bytes = usual.piece_bytes / (TableOptions::FACTOR * options.columns());
-        let file = FileBytes::of(file, limit_bytes).map_err(Error::io("read", name))?;
+        let file =
+            FileBytes::of(file, options.page_bytes(usual)).map_err(Error::io("read", name))?;
         let opened = match format {
             TableFormat::Parquet => ParquetTable::open(file, options)
                 .map(|opened| (Content::Parquet(opened.table), opened.rows, opened.share)),
