@@ -5,15 +5,16 @@
 //! with about the same number of changes are joined, so each change is joined a logarithmic number
 //! of times.
 
-use super::integer_set::IntegerSet;
 use super::plan::Plan;
+use super::ranges::{BATCH, RunSource};
 use super::sink::temporary_set;
 use crate::error::Result;
 #[cfg(feature = "cli")]
 use crate::kernel::in_usize;
 use crate::progress::Progress;
-use crate::set::container::{self, Op};
+use crate::set::container::Op;
 use crate::set::file::{SetFile, Spool, ValueSink};
+use std::collections::{BTreeMap, btree_map::Range};
 use std::path::Path;
 
 /// A set in a nameless file.
@@ -29,10 +30,9 @@ pub(crate) fn computed(spool: &Spool, plan: Plan<'_>, progress: &Progress) -> Re
     temporary(spool, |sink| plan.run(sink, progress))
 }
 
-/// Most changes that wait in memory: 16 MiB, and as much again for sorting them.
+/// Most changes that wait in memory: 16 MiB, and as much again for sorting them. Of ranges a quarter as
+/// many wait, each in about 48 bytes.
 const WAITING: usize = 1 << 20;
-/// Most bytes that the values of ranges take while they wait, about.
-const RANGE_BYTES: usize = 16 << 20;
 
 /// Additions and removals of values in any order. For each value, the last change counts.
 ///
@@ -61,14 +61,11 @@ pub struct Changes {
     spool: Spool,
     /// Most changes that wait.
     most_waiting: usize,
-    /// About the most bytes that the values of ranges take while they wait.
-    most_range_bytes: usize,
     /// Values with `true` if they are added, in the order of the changes.
     waiting: Vec<(u64, bool)>,
-    /// The values of ranges that are removed, and those that are added. They come behind all pairs.
-    ranges: [IntegerSet; 2],
-    /// About the bytes that these take.
-    range_bytes: usize,
+    /// Ranges that share no value, by their first values: the last value, and `true` if the values
+    /// are added. They come behind all pairs.
+    ranges: BTreeMap<u64, (u64, bool)>,
     /// Pairs on disk, the oldest first, each with its number of changes.
     pairs: Vec<(u64, Changed)>,
 }
@@ -91,10 +88,8 @@ impl Changes {
         Self {
             spool,
             most_waiting: WAITING,
-            most_range_bytes: RANGE_BYTES,
             waiting: Vec::new(),
-            ranges: Default::default(),
-            range_bytes: 0,
+            ranges: BTreeMap::new(),
             pairs: Vec::new(),
         }
     }
@@ -104,7 +99,6 @@ impl Changes {
     pub(crate) fn memory(mut self, bytes: u64) -> Self {
         let bytes = in_usize(bytes);
         self.most_waiting = self.most_waiting.min(bytes / 48).max(1 << 10);
-        self.most_range_bytes = self.most_range_bytes.min((bytes / 4).max(1 << 20));
         self
     }
 
@@ -115,15 +109,15 @@ impl Changes {
     ///
     /// If a temporary file cannot be written.
     pub fn push(&mut self, value: u64, comes: bool) -> Result<()> {
-        if self.range_bytes > 0 {
+        if !self.ranges.is_empty() {
             self.flush()?;
         }
         self.waiting.push((value, comes));
         if self.waiting.len() < self.most_waiting { Ok(()) } else { self.flush() }
     }
 
-    /// Adds all values from `first` to `last` if `comes`, else removes them. O((last − first) / 2^16)
-    /// up to 2^36 values, O(1) for more.
+    /// Adds all values from `first` to `last` if `comes`, else removes them. O(log changes) for a
+    /// range of any width.
     /// A change from single values to ranges, or back, costs a temporary file; a range may have one
     /// value.
     ///
@@ -137,26 +131,10 @@ impl Changes {
         if !self.waiting.is_empty() {
             self.flush()?;
         }
-        let containers = (last >> 16) - (first >> 16) + 1;
-        let bytes = usize::try_from(containers).map_or(usize::MAX, |all| all.saturating_mul(40));
-        if bytes > self.most_range_bytes {
-            self.flush()?;
-            let wide = self.computed(Plan::range(first, last))?;
-            let none = temporary(&self.spool, |_| Ok(()))?;
-            let (removed, added) = if comes { (none, wide) } else { (wide, none) };
-            return self.keep(containers, Changed { removed, added });
-        }
-        let [removed, added] = &mut self.ranges;
-        let (to, from) = if comes { (added, removed) } else { (removed, added) };
-        to.insert_range(first..=last);
-        from.remove_range(first..=last);
-        // The containers at both ends may become bitmaps.
-        self.range_bytes += bytes + 4 * container::BITMAP_BYTES;
-        if self.range_bytes <= self.most_range_bytes {
-            return Ok(());
-        }
-        self.range_bytes = self.ranges.iter().map(|set| set.view().bytes()).sum();
-        if self.range_bytes > self.most_range_bytes / 2 { self.flush() } else { Ok(()) }
+        overwrite(&mut self.ranges, [first, last], comes);
+        // No file has all numbers: let the caller know now.
+        let is_full = (first, last) == (0, u64::MAX);
+        if is_full || self.ranges.len() >= self.most_waiting / 4 { self.flush() } else { Ok(()) }
     }
 
     fn computed(&self, plan: Plan<'_>) -> Result<SetFile> {
@@ -181,11 +159,13 @@ impl Changes {
 
     /// The pair of the changes in memory.
     fn drain(&mut self) -> Result<Changed> {
-        if self.range_bytes > 0 {
-            let [removed, added] = std::mem::take(&mut self.ranges);
-            self.range_bytes = 0;
-            let written = |set: IntegerSet| self.computed(Plan::of(&set));
-            return Ok(Changed { removed: written(removed)?, added: written(added)? });
+        if !self.ranges.is_empty() {
+            let ranges = std::mem::take(&mut self.ranges);
+            let written = |comes: bool| {
+                let mut words = RangeWords { left: ranges.range(..), comes };
+                temporary(&self.spool, |sink| sink.runs(&mut words))
+            };
+            return Ok(Changed { removed: written(false)?, added: written(true)? });
         }
         self.waiting.sort_by_key(|&(value, _)| value); // a stable sort: the last change of a value stays last
         let last_words = |comes: bool| {
@@ -222,6 +202,61 @@ impl Changes {
             newer = self.joined(&older, &newer)?;
         }
         Ok(newer)
+    }
+}
+
+/// Makes `comes` the word on all values of a range. Neighbours with the same word become one range.
+fn overwrite(ranges: &mut BTreeMap<u64, (u64, bool)>, [first, last]: [u64; 2], comes: bool) {
+    let (mut start, mut end) = (first, last);
+    // A range before this one may reach into it, or up to it.
+    if let Some((&other, &(other_end, word))) = ranges.range(..first).next_back()
+        && other_end >= first - 1
+    {
+        ranges.insert(other, (first - 1, word));
+        if other_end > last {
+            ranges.insert(last + 1, (other_end, word));
+        }
+        if word == comes {
+            start = other;
+        }
+    }
+    let behind = last.saturating_add(1);
+    while let Some((&other, &(other_end, word))) = ranges.range(first..=behind).next() {
+        if other > last {
+            if word == comes {
+                end = other_end;
+                ranges.remove(&other);
+            }
+            break;
+        }
+        ranges.remove(&other);
+        if other_end > last {
+            ranges.insert(last + 1, (other_end, word));
+        }
+    }
+    ranges.insert(start, (end, comes));
+}
+
+/// The ranges whose values are added, or those whose values are removed.
+struct RangeWords<'m> {
+    left: Range<'m, u64, (u64, bool)>,
+    comes: bool,
+}
+
+impl RunSource for RangeWords<'_> {
+    fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<bool> {
+        runs.clear();
+        let found = self.left.by_ref().filter(|(_, (_, word))| *word == self.comes);
+        runs.extend(found.map(|(&first, &(last, _))| [first, last]).take(BATCH));
+        Ok(!runs.is_empty())
+    }
+
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_narrow(&self) -> bool {
+        self.left.clone().next_back().is_none_or(|(_, &(last, _))| last <= u64::from(u32::MAX))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::set::view::Damage;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// With fewer containers that only ranges have, looking for stretches is not worth its time.
+/// So many containers that only ranges have are always looked through for stretches.
 const WIDE: u64 = if cfg!(test) { 1 << 8 } else { 1 << 20 };
 
 /// The operations to do.
@@ -177,9 +177,14 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Whether stretches of the result are worth being found.
+    /// Whether stretches of the result are worth being found: ranges have many containers, or at
+    /// least as many as the sets have bytes. Below 2^32 there are few containers, and joins of them
+    /// are faster than those of runs.
     pub(super) fn is_wide(&self) -> bool {
-        self.keys_of_ranges() >= WIDE
+        let containers = self.keys_of_ranges();
+        let is_narrow = || self.last_key().is_none_or(|key| key <= 0xFFFF);
+        let bytes = || self.operands().iter().map(|set| set.view().bytes() as u64).sum::<u64>();
+        containers >= WIDE || containers > 0 && !is_narrow() && containers >= bytes()
     }
 
     /// Refuses a result whose containers would take months, or fill a disk, before the first one is

@@ -260,6 +260,42 @@ fn ranges_of_any_width_are_joined_asked_and_changed() {
 }
 
 #[test]
+fn a_set_of_ranges_is_the_same_file_whatever_command_makes_it() {
+    // Where the second range ends: 2^32, and before and behind the width where containers end.
+    for last in [1_u64 << 32, 1 << 33, 68_719_476_736, 1 << 37, 1 << 45] {
+        let work = Workspace::new();
+        let text = format!("1-5\n10-{last}\n");
+        work.write("text", &text);
+        work.set("build --ranges text -o set", "").quiet();
+        work.set("build --ranges -o part", &format!("1-5\n500-{last}\n")).quiet();
+        let bytes = std::fs::read(work.file("set")).unwrap();
+        assert!(bytes.len() < 5000, "{last}");
+        let rest = "10-499\n";
+        for (line, input) in [
+            ("or set -o out", ""),
+            ("or set text --ranges -o out", ""),
+            ("or part - --ranges -o out", rest),
+            ("cat set --to bits -o out", ""),
+            ("convert set -o out", ""),
+            ("eval 'a|10..499' a=part -o out", ""),
+            ("at-least 1 set part -o out", ""),
+        ] {
+            work.set(line, input).quiet();
+            assert!(std::fs::read(work.file("out")).unwrap() == bytes, "{line} up to {last}");
+        }
+        for (line, input) in [
+            ("add out --ranges 10-499", ""),
+            ("apply out --ranges", "-1-3\n+1-9000\n-6-9\n+10-499\n"),
+            ("apply out --ranges", &format!("-0-{last}\n+1-5\n+10-{last}\n")),
+        ] {
+            std::fs::copy(work.file("part"), work.file("out")).unwrap();
+            work.set(line, input).quiet();
+            assert!(std::fs::read(work.file("out")).unwrap() == bytes, "{line} up to {last}");
+        }
+    }
+}
+
+#[test]
 fn small_answers_about_wide_ranges_are_given() {
     let work = Workspace::new();
     for (name, ranges) in [
