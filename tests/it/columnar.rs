@@ -632,7 +632,7 @@ fn numbers_of_any_width_are_no_keys_and_tables_have_no_lines() {
     writer.close().unwrap();
     assert_eq!(work.run("t --column id").quiet(), "7\n");
     work.set("group t --key price --column id -o out", "")
-        .refused("column \"price\" holds Decimal");
+        .refused("column \"price\" holds Decimal(9, 2), not strings, bytes or integers");
     work.set("group t --key price --column id -o out", "")
         .refused("hint: choose another column, or write it as integers");
     for line in ["bloom build t -o out", "bloom dedup t", "bloom common t t"] {

@@ -232,7 +232,7 @@ pub(super) enum Command {
     },
     /// Print the values, or write them in another format
     Cat(JoinArgs),
-    /// Read a set of another program, or any set, and write it in another format
+    /// Read a set of another program, or any set but a table, and write it in another format
     Convert {
         /// A set file, or one of another program; its content shows its kind
         file: PathBuf,

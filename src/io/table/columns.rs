@@ -71,7 +71,7 @@ pub(super) const BITMAP: &str = "bitmap";
 const BYTES: [&str; 4] = ["BYTE_ARRAY", "Binary", "LargeBinary", "BinaryView"];
 
 /// What a column of numbers holds.
-const NUMBERS: &str = "integers or text";
+const NUMBERS: &str = "integers, text or decimals without a fraction";
 /// What a column of keys holds.
 pub(super) const KEYS: &str = "strings, bytes or integers";
 

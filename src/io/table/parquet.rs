@@ -155,7 +155,11 @@ fn candidate(column: &ColumnDescriptor) -> Candidate {
         if column.max_rep_level() > 0 {
             return "lists".to_owned();
         }
+        if is_decimal(column) {
+            return format!("Decimal({}, {})", column.type_precision(), column.type_scale());
+        }
         match (column.logical_type_ref(), column.converted_type()) {
+            (Some(LogicalType::Unknown), _) => "nulls alone".to_owned(),
             (Some(logical), _) => {
                 let name = format!("{logical:?}");
                 name.split(['(', ' ', '{']).next().unwrap_or_default().to_owned()
