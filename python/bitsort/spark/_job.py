@@ -3,8 +3,9 @@
 import glob
 import json
 import os
-import re
 import shutil
+import stat
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 _SAMPLED = 1000
 #: Pieces of the input that the driver looks at for a sample; for more there is a job.
 _LOOKS = 64
+#: Values of sets for each window, by which windows of about as many values each are chosen.
+_PLACES = 64
 #: Rows of a split of Parquet files, at least.
 _LEAST_ROWS = 1 << 20
 #: Bytes of pieces that the driver joins itself for a count, at most.
@@ -218,8 +221,7 @@ class Files:
         for file in files:
             found = bs.splits(file, size, **options) if file == kernel.file_of(file) else []
             self.splits += [(file, place) for place in found] or [(file, None)]
-        cut = {path for path, place in self.splits if place is not None}
-        self.sizes = {path: os.path.getsize(path) for path in cut}
+        self.sizes = {file: os.path.getsize(file) for file in files if os.path.isfile(file)}
 
     def sample(self, wanted: int) -> list[int] | None:
         if any(place is None for _, place in self.splits):
@@ -250,6 +252,8 @@ def _check(options: dict[str, Any]) -> None:
 
 def files_of(paths: Paths) -> list[str]:
     named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not named:
+        raise ValueError("there are no paths of files")
     return [file for path in named for file in _files(os.fspath(path))]
 
 
@@ -262,7 +266,10 @@ def _files(path: str) -> list[str]:
     """The files that a path, a pattern or a folder names, in order."""
     if _is_plain_folder(path):
         names = sorted(name for name in os.listdir(path) if name[0] not in "._")
-        files = [os.path.abspath(os.path.join(path, name)) for name in names]
+        files = [kernel.rooted(os.path.join(path, name)) for name in names]
+        # Spark writes this file where there are no rows, too.
+        if not files and not os.path.exists(os.path.join(path, "_SUCCESS")):
+            raise FileNotFoundError(f"{path} has no files")
         folder = next((file for file in files if _is_plain_folder(file)), None)
         if folder is not None:
             raise ValueError(
@@ -271,11 +278,8 @@ def _files(path: str) -> list[str]:
             )
         return files
     found = [path] if os.path.exists(kernel.file_of(path)) else sorted(glob.glob(path))
-    if not found and re.match("[a-z0-9]+:/", path):
-        raise ValueError(
-            f"{path} is a URI: give a path that every executor can read, or a DataFrame of it"
-        )
     if not found:
+        kernel.rooted(path)  # a URI has an error of its own
         raise FileNotFoundError(f"there is no file {path}")
     return [kernel.whole_path(name) for name in found]
 
@@ -377,8 +381,8 @@ def told(frame: DataFrame) -> tuple[list[str], Others]:
 
 def build(source: Ids, out: str, parts: int | None) -> Result:
     wanted = parts_of(source, parts)
-    with bs.FolderWriter(out) as writer:
-        folder = os.path.abspath(writer.folder)
+    with bs.FolderWriter(kernel.rooted(out)) as writer:
+        folder = os.fspath(writer.folder)
         starts = starts_of(source, wanted)
         if starts is None:
             with _bucketed(source, out, wanted) as (paths, others):
@@ -410,7 +414,7 @@ def _bucketed(source: Ids, out: str, buckets: int) -> Iterator[tuple[list[str], 
 
 def write_values(source: Ids, out: str, form: str, suffix: str, parts: int | None) -> Result:
     """Files of values, in order, in a folder that appears whole or not at all."""
-    out = os.path.abspath(out)
+    out = os.path.realpath(kernel.rooted(out))
     if os.path.exists(out) and not (os.path.isdir(out) and not os.listdir(out)):
         raise FileExistsError(f"{out} is there already")
     with _folder_beside(out) as above:
@@ -422,6 +426,8 @@ def write_values(source: Ids, out: str, form: str, suffix: str, parts: int | Non
             os.unlink(os.path.join(folder, name))  # of a task that was given up
         with open(os.path.join(folder, "_SUCCESS"), "w"):
             pass
+        if os.path.exists(out):
+            os.chmod(folder, stat.S_IMODE(os.stat(out).st_mode))
         os.rename(folder, out)
     return Result(sum(row["cardinality"] for row in rows), len(rows), *others)
 
@@ -462,6 +468,9 @@ class RowFiles:
     def __init__(self, spark: SparkSession, paths: Paths, options: dict[str, Any]) -> None:
         _check(options)
         self.spark, self.files, self.options = spark, files_of(paths), options
+        with tempfile.TemporaryDirectory() as folder:
+            # Options are refused before there is a job.
+            bs.group_files([], os.path.join(folder, "none.sets"), **options)
 
     def pieces(self, buckets: int) -> DataFrame:
         count = len(self.files)
@@ -472,7 +481,7 @@ class RowFiles:
 
 def group(source: Rows | RowFiles, out: str, parts: int | None) -> Grouped:
     """A file of sets by key, which appears whole or not at all."""
-    out = os.path.abspath(out)
+    out = kernel.rooted(out)
     if os.path.isdir(out):
         raise IsADirectoryError(f"{out} is a folder")
     buckets = _number_of_parts(parts, source.spark)
@@ -489,10 +498,10 @@ def bitmap_rows(spark: SparkSession, path: str, partitions: int | None) -> DataF
     path = kernel.whole_path(path)
     with bs.open(path) as ids:
         count = ids.count()
-        wanted = min(partitions or 2 * parallelism(spark), max(count, 1))
+        wanted = min(_number_of_parts(partitions, spark), max(count, 1))
         places = (count * number // wanted for number in range(1, wanted))
         starts = sorted({kernel.bitmap_start(ids[place]) for place in places} - {0})
-    windows = list(zip([0, *starts], [*(start - 1 for start in starts), (1 << 64) - 1]))
+    windows = kernel.windows(starts)
     numbers = spark.range(0, len(windows), 1, len(windows))
     return numbers.mapInArrow(kernel.bitmap_rows(path, windows), "bucket bigint, bitmap binary")
 
@@ -504,8 +513,8 @@ def join(
         raise ValueError("there are no sets to join")
     spark = session(spark)
     found = [kernel.whole_path(path) for path in paths]
-    with bs.FolderWriter(out) as writer:
-        folder = os.path.abspath(writer.folder)
+    with bs.FolderWriter(kernel.rooted(out)) as writer:
+        folder = os.fspath(writer.folder)
         rows = _parts(spark, operation, found, folder, _number_of_parts(parts, spark))
         return Result(writer.commit(rows), len(rows), 0, 0)
 
@@ -522,10 +531,18 @@ def _parts(
 
 def _windows_of(paths: list[str], wanted: int) -> list[kernel.Window]:
     """So many windows, or fewer, that have about as many values of these sets each."""
-    places: list[int] = []
+    count = sum(map(_cardinality, paths))
+    step = max(count // (_PLACES * wanted), 1)
+    # The rank of the next place in this set, if the sets lay one behind the other.
+    places, rank = list[int](), step // 2
     for path in paths:
         with bs.open(path) as ids:
-            count = ids.count()
-            places += [ids[count * index // wanted] for index in range(1, wanted) if count]
-    starts = _evenly(places, wanted)
-    return list(zip([0, *starts], [*(start - 1 for start in starts), (1 << 64) - 1]))
+            ranks = range(rank, ids.count(), step)
+            places += [ids[rank] for rank in ranks]
+            rank += len(ranks) * step - ids.count()
+    return kernel.windows(_evenly(places, wanted))
+
+
+def _cardinality(path: str) -> int:
+    with bs.open(path) as ids:
+        return ids.count()

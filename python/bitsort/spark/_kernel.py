@@ -6,6 +6,7 @@ shuffle, never ids, so that copies of a value collapse where they are read.
 
 import json
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -47,17 +48,26 @@ def file_of(path: str) -> str:
     return next((file for file in heads if os.path.isfile(file)), path)
 
 
+def rooted(path: str | os.PathLike[str]) -> str:
+    """The path from the root. `..` stays as it is: behind a link it is another folder."""
+    path = os.fspath(path)
+    scheme = re.match("[a-z0-9]+:(?=/)", path)
+    if scheme is not None and not os.path.exists(scheme[0]):
+        raise ValueError(f"{path} is a URI: give a path that every executor has")
+    return os.path.join(os.getcwd(), path) if ".." in path else os.path.abspath(path)
+
+
 def whole_path(path: str | os.PathLike[str]) -> str:
     """The path from the root. In FILE:KEY, the key stays as it is, whatever slashes it has."""
     path = os.fspath(path)
     file = file_of(path)
-    return os.path.abspath(file) + path[len(file) :]
+    return rooted(file) + path[len(file) :]
 
 
 def folder_beside(out: str) -> str:
     """A new folder for files on their way to `out`, as wide open as the folders that this process
     makes."""
-    above = os.path.dirname(os.path.abspath(out))
+    above = os.path.dirname(rooted(out).rstrip("/"))
     try:
         folder = tempfile.mkdtemp(prefix=".bitsort-", dir=above)
     except OSError as error:
@@ -513,6 +523,11 @@ def bitmap_rows(path: str, windows: list[tuple[int, int]]) -> Mapper:
 
 #: A range of values: the first and the last one.
 Window = tuple[int, int]
+
+
+def windows(starts: list[int]) -> list[Window]:
+    """The windows that begin at 0 and at these values."""
+    return list(zip([0, *starts], [*(start - 1 for start in starts), (1 << 64) - 1]))
 
 
 def join_windows(folder: str, paths: list[str], operation: str, windows: list[Window]) -> Mapper:

@@ -393,8 +393,14 @@ def test_a_filter_takes_ids_text_and_bytes_and_refuses_others_early(spark):
 def test_files_that_change_before_a_lazy_result_is_read_are_refused(spark, tmp_path):
     text, table = tmp_path / "ids.txt", tmp_path / "ids.parquet"
     text.write_text("1\n2\n")
+    packed, rows = tmp_path / "ids.txt.gz", tmp_path / "ids.csv"
+    packed.write_bytes(gzip.compress(b"1\n"))
+    rows.write_text("id\n1\n")
     pq.write_table(pa.table({"id": pa.array([1, 2], pa.int64())}), table)
     late = [bss.distinct(str(text), None), bss.distinct(str(table), "id")]
+    late += [bss.distinct(str(packed), None), bss.distinct(str(rows), "id")]
+    packed.write_bytes(gzip.compress(b"12345\n"))
+    rows.write_text("id\n1234\n")
     text.write_text("9\n8\n7\n6\n")
     changed = pa.table({"id": pa.array(range(6, 1000), pa.int64())})
     pq.write_table(changed, table, row_group_size=100)
@@ -572,6 +578,21 @@ def test_ids_that_are_no_bigint(spark, tmp_path):
             asked.collect()
 
 
+def test_windows_have_about_as_many_values_of_sets_of_any_size(spark, tmp_path):
+    bs.BitSet(numbers.randrange(1 << 40) for _ in range(100_000)).write(tmp_path / "large.bits")
+    for number in range(40):
+        small = bs.BitSet(numbers.randrange(1 << 24) for _ in range(30))
+        small.write(tmp_path / f"small-{number}.bits")
+    paths = [str(path) for path in sorted(tmp_path.glob("*.bits"))]
+    bss.union(*paths, out=str(tmp_path / "all"), parts=8)
+    counts = [bs.open(part).count() for part in (tmp_path / "all").glob("part-*.bits")]
+    assert len(counts) == 8 and max(counts) < 20_000
+    # Many small sets count as one large one.
+    bss.union(*paths[1:], out=str(tmp_path / "small"), parts=4)
+    counts = [bs.open(part).count() for part in (tmp_path / "small").glob("part-*.bits")]
+    assert len(counts) == 4 and max(counts) < 600
+
+
 def test_what_is_refused(spark, tmp_path):
     with pytest.raises(ValueError, match="tasks cannot write one file of rejected lines"):
         bss.build(str(tmp_path / "a.txt"), None, str(tmp_path / "o"), rejects="r")
@@ -585,6 +606,8 @@ def test_what_is_refused(spark, tmp_path):
     (tmp_path / "a.txt").write_text("1\n2\nthree\n")
     with pytest.raises(Exception, match=r"a\.txt:3: byte 4"):
         bss.build(tmp_path / "a.txt", None, str(tmp_path / "out"))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
+        bss.group(str(tmp_path / "a.txt"), "k", "id", str(tmp_path / "out"), foo=3)
     with pytest.raises(TypeError, match="name is string"):
         bss.build(spark.createDataFrame([("x",)], "name string"), "name", str(tmp_path / "out"))
     assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
