@@ -38,6 +38,15 @@ pub(crate) fn fence() {
     }
 }
 
+/// Words of a cache line.
+pub(crate) const LINE_WORDS: usize = LINE / size_of::<u64>();
+
+/// Reads all lines of `words` into the cache, in sequence.
+pub(crate) fn read_lines(words: &[u64]) {
+    let all = words.iter().step_by(LINE_WORDS).fold(0, |all, word| all ^ word);
+    std::hint::black_box(all);
+}
+
 /// Prefetches the cache line of element `index`. Does nothing if there is no such element, or the
 /// processor cannot prefetch.
 ///

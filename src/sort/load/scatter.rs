@@ -307,6 +307,9 @@ impl<'p> Kept<'p, '_, '_> {
             let mut duplicates = Vec::new();
             for (list, segment) in self.lists.iter_mut().zip(segments) {
                 let mut words = segment.lock().unwrap_or_else(PoisonError::into_inner);
+                if list.len() >= words.len() / cache::LINE_WORDS {
+                    cache::read_lines(&words); // most of them are met, in any order
+                }
                 let mut bits = BitmapMut::from_words_mut(0, &mut words);
                 let mut dropped = 0;
                 for (chunk, len) in list.take_all() {
