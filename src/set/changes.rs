@@ -266,6 +266,32 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
+    fn the_last_word_on_each_value_stands_in_ranges_that_do_not_touch() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for base in [0, (1 << 32) - 30, u64::MAX - 63] {
+            let (mut ranges, mut model) = (BTreeMap::new(), [None; 64]);
+            for _ in 0..2000 {
+                let first = random.usize(0..64);
+                let last = first + random.usize(0..64 - first);
+                let comes = random.bool();
+                overwrite(&mut ranges, [first, last].map(|at| base + at as u64), comes);
+                model[first..=last].fill(Some(comes));
+                let mut found = [None; 64];
+                let mut before = None;
+                for (&first, &(last, word)) in &ranges {
+                    assert!(first <= last && before.is_none_or(|(end, _)| end < first));
+                    assert_ne!(before.map(|(end, word)| (end + 1, word)), Some((first, word)));
+                    before = Some((last, word));
+                    for value in first..=last {
+                        found[usize::try_from(value - base).unwrap()] = Some(word);
+                    }
+                }
+                assert_eq!(found, model);
+            }
+        }
+    }
+
+    #[test]
     fn the_last_word_on_a_range_counts() {
         let folder = tempfile::tempdir().unwrap();
         let mut changes = Changes::new(folder.path());
