@@ -256,7 +256,7 @@ impl RunSource for RangeWords<'_> {
     }
 
     fn is_narrow(&self) -> bool {
-        self.left.clone().next_back().is_none_or(|(_, &(last, _))| last <= u64::from(u32::MAX))
+        self.left.clone().next_back().is_none_or(|(_, &(last, _))| u32::try_from(last).is_ok())
     }
 }
 
