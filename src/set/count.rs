@@ -99,10 +99,11 @@ impl Plan<'_> {
     fn has_no_containers(mut self) -> Result<bool> {
         let (is_wide, mut from, mut pool) = (self.is_wide(), 0, Pool::default());
         while let Some(key) = self.key(from)? {
+            let last = if is_wide { self.alike_to(key)? } else { key };
             if self.count_at(key, &mut pool)? > 0 {
                 return Ok(false);
             }
-            from = if is_wide { self.alike_to(key)? } else { key } + 1;
+            from = last + 1;
         }
         Ok(true)
     }

@@ -177,14 +177,17 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Whether stretches of the result are worth being found: ranges have many containers, or at
-    /// least as many as the sets have bytes. Below 2^32 there are few containers, and joins of them
-    /// are faster than those of runs.
+    /// Whether stretches of the result are worth being found: ranges have many containers, or more
+    /// than [`LISTED`] for each byte of the sets. Below 2^32 there are few containers, and joins of
+    /// them are faster than those of runs.
     pub(super) fn is_wide(&self) -> bool {
+        /// A byte of a plain bitmap may become four runs of 24 bytes, and a container of a range has
+        /// some 14 bytes: so a list of runs is not much larger than a roaring bitmap.
+        const LISTED: u64 = 8;
         let containers = self.keys_of_ranges();
         let is_narrow = || self.last_key().is_none_or(|key| key <= 0xFFFF);
         let bytes = || self.operands().iter().map(|set| set.view().bytes() as u64).sum::<u64>();
-        containers >= WIDE || containers > 0 && !is_narrow() && containers >= bytes()
+        containers >= WIDE || containers > 0 && !is_narrow() && containers / LISTED >= bytes()
     }
 
     /// Refuses a result whose containers would take months, or fill a disk, before the first one is
@@ -209,7 +212,8 @@ impl<'a> Plan<'a> {
     }
 
     /// The last key up to which all containers of the result from `key` on are alike: they have all
-    /// their values, or none. It is `key` if nobody can tell.
+    /// their values, or none. It is `key` if nobody can tell. Ask before [`piece`](Self::piece) at this
+    /// key.
     pub(super) fn alike_to(&mut self, key: u64) -> Result<u64> {
         match self {
             Self::Set(leaf) => leaf.alike_to(key),
@@ -221,7 +225,8 @@ impl<'a> Plan<'a> {
                 }
                 _ => key,
             }),
-            Self::Join(_, plans) | Self::Gather(_, Members { plans, .. }) => {
+            Self::Gather(_, members) => members.alike_to(key),
+            Self::Join(_, plans) => {
                 let mut least = LAST_KEY;
                 for plan in plans {
                     if least > key {
@@ -398,6 +403,25 @@ impl<'a> Members<'a> {
             self.next.extend(key.map(|key| Reverse((key, index))));
         }
         Ok(self.next.peek().map(|&Reverse((key, _))| key))
+    }
+
+    /// The last key up to which the containers of each plan from `key` on are alike. Asks only the
+    /// plans that have the key.
+    fn alike_to(&mut self, key: u64) -> Result<u64> {
+        self.key(key)?;
+        let (mut least, mut here) = (LAST_KEY, Vec::new());
+        while least > key
+            && self.next.peek().is_some_and(|&Reverse((next, _))| next == key)
+            && let Some(Reverse((_, index))) = self.next.pop()
+        {
+            least = least.min(self.plans[index].alike_to(key)?);
+            here.push(Reverse((key, index)));
+        }
+        if let Some(&Reverse((next, _))) = self.next.peek() {
+            least = least.min(next.saturating_sub(1)).max(key);
+        }
+        self.next.extend(here);
+        Ok(least)
     }
 
     /// The values at `key` that are in so many plans as `among` says.

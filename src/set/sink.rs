@@ -11,7 +11,7 @@ use crate::io::write::{Buffer, FileLabel, Whole, Writer};
 use crate::kernel::decimal::Low;
 use crate::number::{Format, RunText};
 use crate::progress::Progress;
-use crate::set::container::{Container, Owned, Scratch, intervals};
+use crate::set::container::{Container, Owned, SPAN, Scratch, intervals};
 use crate::set::file::{
     BitsWriter, Extent, Finished, Portable, PortableWriter, SetFile, Spool, ValueSink, in_order,
 };
@@ -324,7 +324,17 @@ impl ValueSink for LettingGo<'_, '_> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         /// Bytes of a bucket of one container, beside its values.
         const HEADS: usize = 64;
-        self.read(container.bytes().len() + HEADS);
+        let runs = match container {
+            Container::Array(lows) => lows.len(),
+            Container::Bitmap(_) => SPAN as usize / 2, // at most
+            Container::Runs(runs) => runs.len(),
+        };
+        let lists_runs = self.set.representation() == super::Representation::Runs;
+        self.read(if lists_runs {
+            runs * super::view::RUN_BYTES
+        } else {
+            container.bytes().len() + HEADS
+        });
         self.writer.container(key, container)
     }
 
