@@ -214,24 +214,31 @@ class Files:
     def __init__(self, spark: SparkSession, paths: Paths, options: dict[str, Any]) -> None:
         _check(options)
         files = files_of(paths)
-        size = sum(os.path.getsize(kernel.file_of(file)) for file in files) // parallelism(spark) + 1
+        # A set in a folder has no size of its own.
+        homes = ((file, kernel.file_of(file)) for file in files)
+        self.sizes = {file: os.path.getsize(home) for file, home in homes if os.path.isfile(home)}
+        size = sum(self.sizes[file] for file in files if file in self.sizes) // parallelism(spark) + 1
         size = min(max(size, _LEAST_SPLIT), _MOST_SPLIT)
         self.spark, self.options = spark, options
         self.splits: list[kernel.Split] = []
         for file in files:
             found = bs.splits(file, size, **options) if file == kernel.file_of(file) else []
             self.splits += [(file, place) for place in found] or [(file, None)]
-        self.sizes = {file: os.path.getsize(file) for file in files if os.path.isfile(file)}
 
     def sample(self, wanted: int) -> list[int] | None:
-        if any(place is None for _, place in self.splits):
+        looks: list[kernel.Split] = [split for split in self.splits if split[1] is not None]
+        # Without windows, ranges would become containers: those of some files are better than none.
+        if not looks or (len(looks) < len(self.splits) and not self.has_ranges()):
             return None
-        mapper = kernel.sample_files(self.splits, self.sizes, self.options, _SAMPLED)
-        return _sampled(self.spark, len(self.splits), mapper)
+        mapper = kernel.sample_files(looks, self.sizes, self.options, _SAMPLED)
+        return _sampled(self.spark, len(looks), mapper)
+
+    def has_ranges(self) -> bool:
+        return str(self.options.get("from_format")).endswith(("ranges", "cidr"))
 
     def most_bytes(self) -> int | None:
         # An id of so many digits takes fewer bytes in a set than in a line; a range may take more.
-        if str(self.options.get("from_format")).endswith(("ranges", "cidr")):
+        if self.has_ranges():
             return None
         sizes = [place[1] for _, place in self.splits if place is not None]
         return sum(sizes) if len(sizes) == len(self.splits) else None
@@ -277,11 +284,13 @@ def _files(path: str) -> list[str]:
                 "name the files"
             )
         return files
-    found = [path] if os.path.exists(kernel.file_of(path)) else sorted(glob.glob(path))
+    if os.path.exists(kernel.file_of(path)):
+        return [kernel.whole_path(path)]
+    found = sorted(name for name in glob.glob(path) if os.path.basename(name)[:1] != "_")
     if not found:
         kernel.rooted(path)  # a URI has an error of its own
         raise FileNotFoundError(f"there is no file {path}")
-    return [kernel.whole_path(name) for name in found]
+    return [file for name in found for file in _files(name)]
 
 
 def source_of(
@@ -331,11 +340,11 @@ def parts_of(source: Ids, parts: int | None) -> int:
     return _number_of_parts(parts, source.spark)
 
 
-def _number_of_parts(parts: int | None, spark: SparkSession) -> int:
+def _number_of_parts(parts: int | None, spark: SparkSession, name: str = "parts") -> int:
     if parts is None:
         return 2 * parallelism(spark)
     if isinstance(parts, bool) or not isinstance(parts, int) or not 1 <= parts < 1 << 31:
-        raise ValueError(f"parts is {parts!r}, and a result has 1 to 2^31 - 1")
+        raise ValueError(f"{name} is {parts!r}, and a result has 1 to 2^31 - 1")
     return parts
 
 
@@ -426,9 +435,10 @@ def write_values(source: Ids, out: str, form: str, suffix: str, parts: int | Non
             os.unlink(os.path.join(folder, name))  # of a task that was given up
         with open(os.path.join(folder, "_SUCCESS"), "w"):
             pass
-        if os.path.exists(out):
-            os.chmod(folder, stat.S_IMODE(os.stat(out).st_mode))
+        mode = stat.S_IMODE(os.stat(out).st_mode) if os.path.exists(out) else None
         os.rename(folder, out)
+        if mode is not None:
+            os.chmod(out, mode)
     return Result(sum(row["cardinality"] for row in rows), len(rows), *others)
 
 
@@ -498,7 +508,7 @@ def bitmap_rows(spark: SparkSession, path: str, partitions: int | None) -> DataF
     path = kernel.whole_path(path)
     with bs.open(path) as ids:
         count = ids.count()
-        wanted = min(_number_of_parts(partitions, spark), max(count, 1))
+        wanted = min(_number_of_parts(partitions, spark, "partitions"), max(count, 1))
         places = (count * number // wanted for number in range(1, wanted))
         starts = sorted({kernel.bitmap_start(ids[place]) for place in places} - {0})
     windows = kernel.windows(starts)

@@ -11,6 +11,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -51,10 +52,12 @@ def file_of(path: str) -> str:
 def rooted(path: str | os.PathLike[str]) -> str:
     """The path from the root. `..` stays as it is: behind a link it is another folder."""
     path = os.fspath(path)
-    scheme = re.match("[a-z0-9]+:(?=/)", path)
+    if not path:
+        raise ValueError("the path is empty")
+    scheme = re.match("[A-Za-z][A-Za-z0-9+-]*:(?=/)", path)
     if scheme is not None and not os.path.exists(scheme[0]):
         raise ValueError(f"{path} is a URI: give a path that every executor has")
-    return os.path.join(os.getcwd(), path) if ".." in path else os.path.abspath(path)
+    return str(PurePath(os.getcwd(), path))
 
 
 def whole_path(path: str | os.PathLike[str]) -> str:
@@ -67,7 +70,7 @@ def whole_path(path: str | os.PathLike[str]) -> str:
 def folder_beside(out: str) -> str:
     """A new folder for files on their way to `out`, as wide open as the folders that this process
     makes."""
-    above = os.path.dirname(rooted(out).rstrip("/"))
+    above = os.path.dirname(rooted(out))
     try:
         folder = tempfile.mkdtemp(prefix=".bitsort-", dir=above)
     except OSError as error:
@@ -216,7 +219,7 @@ def check_size(path: str, size: int) -> None:
 def open_split(split: Split, sizes: Sizes, options: dict[str, Any]) -> bs.SetFile:
     path, place = split
     if path in sizes:
-        check_size(path, sizes[path])
+        check_size(file_of(path), sizes[path])
     return bs.open(path, split=place, **{"threads": 1, "mem": _TEXT_MEM, **options})
 
 

@@ -6,7 +6,7 @@ import shutil
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -175,13 +175,12 @@ class Written(WriterCommitMessage):
 @contextmanager
 def _locked(folder: str) -> Iterator[None]:
     """Waits for other writers into a folder: two that add to one set at the same time lose nothing."""
-    place = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # some file systems have no locks
+    with ExitStack() as stack:
+        with suppress(OSError):  # some folders cannot be read, and some file systems have no locks
+            place = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, place)
             fcntl.flock(place, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(place)
 
 
 class BitsWriter(DataSourceArrowWriter):

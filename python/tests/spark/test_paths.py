@@ -1,5 +1,6 @@
 """Paths of inputs and outputs: links, URIs, folders without files, and writers at the same time."""
 
+import gzip
 import os
 import shutil
 import stat
@@ -61,7 +62,27 @@ def test_what_has_no_files_replaces_no_set(spark, tmp_path):
     assert bss.build(str(tmp_path / "none"), None, str(out)).cardinality == 0
 
 
-@pytest.mark.parametrize("out", ["s3://bucket/out", "file:/out", "hdfs:///out"])
+def test_a_pattern_finds_files_and_folders_of_files(spark, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "ids.txt").write_text(f"{ord(folder)}\n")
+        (tmp_path / folder / "_SUCCESS").touch()
+    for pattern in ("*", "*/*", "?/ids.txt"):
+        assert bss.count_distinct(str(tmp_path / pattern), None, spark=spark) == 2
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        bss.count_distinct(str(tmp_path / "a" / "_S*"), None, spark=spark)
+
+
+def test_wide_ranges_stay_ranges_beside_a_packed_file(spark, tmp_path):
+    (tmp_path / "wide.txt").write_text("5-10\n1000-9223372036854775807\n")
+    (tmp_path / "wide.txt.gz").write_bytes(gzip.compress(b"9223372036854775808-18446744073709550000\n"))
+    out = tmp_path / "set"
+    built = bss.build(str(tmp_path / "wide*"), None, str(out), from_format="text-ranges", parts=4)
+    assert built.cardinality == 18446744073709550000 - 1000 + 1 + 6
+    assert sum(file.stat().st_size for file in out.iterdir()) < 100_000
+
+
+@pytest.mark.parametrize("out", ["s3://bucket/out", "file:/out", "S3A:/out"])
 def test_a_uri_is_no_place_for_a_result(spark, tmp_path, monkeypatch, out):
     monkeypatch.chdir(tmp_path)
     rows = spark.range(3)
@@ -76,6 +97,10 @@ def test_a_uri_is_no_place_for_a_result(spark, tmp_path, monkeypatch, out):
     ):
         with pytest.raises(ValueError, match="is a URI: give a path"):
             write()
+    with pytest.raises(ValueError, match="the path is empty"):
+        bss.build(rows, "id", "")
+    with pytest.raises(ValueError, match="^partitions is 0"):
+        bss.to_bitmap_rows("set.bits", partitions=0)
     with pytest.raises(Exception, match="is a URI: give a path"):
         rows.write.format("bits").mode("overwrite").save(out)
     assert os.listdir() == ["set.bits"]

@@ -399,6 +399,12 @@ def test_files_that_change_before_a_lazy_result_is_read_are_refused(spark, tmp_p
     pq.write_table(pa.table({"id": pa.array([1, 2], pa.int64())}), table)
     late = [bss.distinct(str(text), None), bss.distinct(str(table), "id")]
     late += [bss.distinct(str(packed), None), bss.distinct(str(rows), "id")]
+    keyed, ids = tmp_path / "t.sets", tmp_path / "ids.bits"
+    bs.group([(["k"], [1])], keyed)
+    bs.BitSet([1]).write(ids)
+    late += [bss.distinct(f"{keyed}:k", None), bss.distinct(str(ids), None)]
+    bs.group([(["k"] * 5000, range(5000))], keyed)
+    bs.BitSet(range(0, 50_000, 7)).write(ids)
     packed.write_bytes(gzip.compress(b"12345\n"))
     rows.write_text("id\n1234\n")
     text.write_text("9\n8\n7\n6\n")
@@ -579,9 +585,10 @@ def test_ids_that_are_no_bigint(spark, tmp_path):
 
 
 def test_windows_have_about_as_many_values_of_sets_of_any_size(spark, tmp_path):
-    bs.BitSet(numbers.randrange(1 << 40) for _ in range(100_000)).write(tmp_path / "large.bits")
+    ids = random.Random(3)
+    bs.BitSet(ids.randrange(1 << 40) for _ in range(100_000)).write(tmp_path / "large.bits")
     for number in range(40):
-        small = bs.BitSet(numbers.randrange(1 << 24) for _ in range(30))
+        small = bs.BitSet(ids.randrange(1 << 24) for _ in range(30))
         small.write(tmp_path / f"small-{number}.bits")
     paths = [str(path) for path in sorted(tmp_path.glob("*.bits"))]
     bss.union(*paths, out=str(tmp_path / "all"), parts=8)
