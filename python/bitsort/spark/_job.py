@@ -284,7 +284,7 @@ def _files(path: str) -> list[str]:
                 "name the files"
             )
         return files
-    if os.path.exists(kernel.file_of(path)):
+    if os.path.lexists(kernel.file_of(path)):
         return [kernel.whole_path(path)]
     found = sorted(name for name in glob.glob(path) if os.path.basename(name)[:1] != "_")
     if not found:

@@ -71,6 +71,10 @@ def test_a_pattern_finds_files_and_folders_of_files(spark, tmp_path):
         assert bss.count_distinct(str(tmp_path / pattern), None, spark=spark) == 2
     with pytest.raises(FileNotFoundError, match="there is no file"):
         bss.count_distinct(str(tmp_path / "a" / "_S*"), None, spark=spark)
+    (tmp_path / "link").symlink_to("nowhere")
+    for path in ("link", "l*", "*"):
+        with pytest.raises(FileNotFoundError, match="link"):
+            bss.count_distinct(str(tmp_path / path), None, spark=spark)
 
 
 def test_wide_ranges_stay_ranges_beside_a_packed_file(spark, tmp_path):
