@@ -271,7 +271,6 @@ impl LineJob<'_> {
         let bytes = block.lines();
         let mut start = 0;
         if block.first && selector.has_header() {
-            // This is the whole block if a quote is never closed.
             start = bytes.len().min(selector.first_record(bytes, MAX_RECORD_BYTES).len() + 1);
             out.extend_from_slice(&bytes[..start]);
         }
@@ -293,7 +292,11 @@ impl LineJob<'_> {
                     }
                 }
                 Line::Malformed { reason: Malformed::MissingField, .. } => None,
-                _ if row.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) => {
+                // A row that has delimiters has fields, though they may be tabs.
+                _ if row.iter().all(|&byte| {
+                    byte != selector.delimiter && matches!(byte, b' ' | b'\t' | b'\r')
+                }) =>
+                {
                     Some(Cow::default())
                 }
                 _ => Some(content(rows, place)),

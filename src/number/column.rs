@@ -374,7 +374,7 @@ impl Selector {
     ) -> impl Iterator<Item = (Range<usize>, Line, Range<usize>)> + 'b {
         self.rows(bytes, [index, key], limit).map(|(record, line, fields)| {
             let [_, key] = fields;
-            // A carriage return before the end of a line is part of a key, but not of a number.
+            // A carriage return before the end of a line is no part of a field.
             let is_last = key.end == record.end && bytes[key.clone()].ends_with(b"\r");
             (record, line, key.start..key.end - usize::from(is_last))
         })

@@ -92,6 +92,10 @@ fn rows_are_copied_by_a_key_in_one_of_their_columns() {
             assert_eq!(ran.quiet(), expected, "{line}");
         }
     }
+    work.set("bloom build - -o blank.bloom", " \n").quiet();
+    let ran =
+        work.set("bloom filter blank.bloom --column 2 --delimiter '\t'", "\t \tx\n\t \t\n\t\t\n");
+    assert_eq!(ran.quiet(), "\t \tx\n\t \t\n");
     work.set("bloom build - -o odd.bloom", "f\"x\n").quiet();
     let ran = work.set("bloom filter odd.bloom rows --column 2", "");
     assert_eq!(ran.quiet(), "5,\"f\"\"x\"\n");

@@ -165,7 +165,8 @@ impl IndexFile {
         } else {
             self.stat.data_bytes
         };
-        (start < end && end <= self.stat.data_bytes).then_some((start..end, sum))
+        let begins = index > 0 || start == 0;
+        (begins && start < end && end <= self.stat.data_bytes).then_some((start..end, sum))
     }
 
     /// The place of the bounds of a block in the section of bounds.

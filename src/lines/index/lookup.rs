@@ -16,7 +16,7 @@ use memchr::memmem::Finder;
 use std::borrow::Cow;
 use std::ops::{AddAssign, Range};
 use std::path::Path;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Smaller indexes are verified as a whole when they are opened, which takes a tenth of a
 /// millisecond.
@@ -102,8 +102,8 @@ impl<'k> Wanted<'k> {
 
 impl BlockIndex {
     /// Opens a file and its index. The [module](super) says how it notices that they do not belong
-    /// together. The cost does not depend on the size, with one exception: a file that was written
-    /// after its index is read as a whole.
+    /// together. The cost does not depend on the size, with one exception: a file that is not older
+    /// than its index is read as a whole.
     ///
     /// The files must not be shortened in place while they are open: the kernel ends processes that
     /// read bytes which the file no longer has, unless they called
@@ -132,7 +132,8 @@ impl BlockIndex {
             opened.index.verify()?;
         }
         opened.check_samples()?;
-        if opened.data.modified()? > opened.index.modified()? {
+        // Some file systems know whole seconds only.
+        if opened.data.modified()? >= opened.index.modified()? {
             opened.check_blocks(&Progress::default())?;
         }
         Ok(opened)
@@ -214,33 +215,42 @@ impl BlockIndex {
     fn check_keys(&self, progress: &Progress) -> Result<()> {
         let facts = &self.index.stat;
         progress.enter(Phase::Walk, facts.blocks);
-        let mut before = Cow::default();
+        let (mut before, mut found, mut sums) = (Cow::default(), 0, Xxh3::new());
         for number in 0..facts.groups() {
             let group = self.index.group(number)?;
             let first = number.saturating_mul(facts.group_blocks);
             for (inside, block) in (0..group.shape.blocks).zip(first..) {
                 Error::if_cancelled(progress)?;
                 progress.advance(1);
-                before = self.check_rows(&group, inside, block, before)?;
+                sums.update(&self.index.block(block)?.1.to_le_bytes());
+                before = self.check_rows(&group, inside, block, before, &mut found)?;
             }
+        }
+        if (found, sums.digest()) != (facts.rows, facts.data_checksum) {
+            let what =
+                "the rows or the checksum of the data in the header are not those of the blocks";
+            return Err(self.index.damage(0, what));
         }
         self.data.check_length()?; // bytes behind a new end, in its page, read as 0 without a fault
         self.index.intact()
     }
 
     /// Compares a block with its checksum, and its keys with its filter in the group. If the data are
-    /// sorted, also with its bounds and the key `before` it. Gives the last key then.
+    /// sorted, also with its bounds and the key `before` it. Gives the last key then. Adds its rows to
+    /// `found`.
     fn check_rows<'i>(
         &'i self,
         group: &Group<'_>,
         inside: usize,
         block: u64,
         mut before: Cow<'i, [u8]>,
+        found: &mut u64,
     ) -> Result<Cow<'i, [u8]>> {
         let facts = &self.index.stat;
         let bounds = facts.is_sorted.then(|| self.index.bounds_of(block)).transpose()?;
         let among = group.shape.range(inside, inside.saturating_add(1));
         for (row, _) in rows(self.block(block)?) {
+            *found = found.saturating_add(1);
             let key = facts.rule.key_of(row);
             let hash = Scheme::default().hash(&*key);
             if members(group.shape.candidates(group.filters, hash, &among)).next().is_none() {

@@ -26,7 +26,7 @@
 //! # What a change of the data does
 //!
 //! The index stores the length and the checksums of its data. [`BlockIndex::open`] compares the
-//! length and eight blocks, spread over the file. If the file was written to after its index, it
+//! length and eight blocks, spread over the file. If the file is not older than its index, it
 //! compares all blocks. A lookup compares each block that it reads. So a change stays unnoticed
 //! only if three things are true: the file keeps its length, the changed bytes lie in none of these
 //! blocks, and the file is older than its index, as after `cp -p` or `rsync -t`. A lookup then misses

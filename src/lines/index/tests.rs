@@ -7,6 +7,7 @@ use crate::size::ByteSize;
 use proptest::prelude::*;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A file of keys and where its index is.
@@ -265,8 +266,11 @@ fn changed_data_are_noticed_and_named() {
     // Where its time does not tell, a lookup that reads the block notices as well,
     // others do not.
     assert!(case.open().is_err());
-    let before = fs::metadata(case.index()).unwrap().modified().unwrap();
-    File::options().write(true).open(case.data()).unwrap().set_modified(before).unwrap();
+    let built = fs::metadata(case.index()).unwrap().modified().unwrap();
+    let set = |time| File::options().write(true).open(case.data()).unwrap().set_modified(time);
+    set(built).unwrap(); // as if both were written in the same second
+    assert!(case.open().is_err());
+    set(built - Duration::from_secs(1)).unwrap();
     let index = case.open().unwrap();
     assert!(index.get(b"key000556").is_err() && index.get(b"key000700").is_ok());
     // The first and the last block are looked at when it is opened.
@@ -341,6 +345,32 @@ fn no_damaged_index_does_harm() {
             let _ = Builder::new().threads(1).extend(case.data(), case.index());
         }
         data.insert(0, b'~'); // not sorted from here on
+    }
+}
+
+#[test]
+fn an_index_whose_facts_are_not_those_of_its_data_is_damaged() {
+    let case = Case::new(b"b\na\nc\n");
+    case.build(&builder(&KeyRule::Row, 4));
+    let index = fs::read(case.index()).unwrap();
+    case.open().unwrap().verify().unwrap();
+    let first_block = index.windows(16).position(|entry| {
+        let sum = xxhash_rust::xxh3::xxh3_64(b"b\na\n");
+        entry[..8] == [0; 8] && entry[8..] == sum.to_le_bytes()
+    });
+    let starts_later = first_block.unwrap();
+    // The checksum of the data, the number of rows, and the place where the first block begins.
+    for (at, value) in [(64, 5), (80, 99), (starts_later, 2_u64)] {
+        let mut changed = index.clone();
+        changed[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        if at == starts_later {
+            let sum = xxhash_rust::xxh3::xxh3_64(b"a\n");
+            changed[at + 8..at + 16].copy_from_slice(&sum.to_le_bytes());
+        }
+        fix_checksums(&mut changed);
+        fs::write(case.index(), &changed).unwrap();
+        let found = case.open().and_then(|index| index.verify());
+        assert!(matches!(found, Err(Error::DamagedIndex { .. })), "{at}: {found:?}");
     }
 }
 
