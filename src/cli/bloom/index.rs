@@ -175,7 +175,8 @@ fn build(source: &Source, mut args: BuildArgs) -> Result<()> {
         names::only_index(output)?;
     }
     let index = args.output.unwrap_or_else(|| path_of(&data));
-    let builder = Builder::new().threads(source.memory().index_threads(source.threads()));
+    let threads = source.memory().index_threads(source.threads(), args.block.bytes());
+    let builder = Builder::new().threads(threads);
     let builder = builder.progress(Arc::clone(source.progress()));
     if args.append {
         builder.extend(&data, &index)?;

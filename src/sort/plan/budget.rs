@@ -360,10 +360,12 @@ impl Budget {
     }
 
     /// How many of `most` threads may make filters of an index; at least one. A thread holds the
-    /// hashes of the keys of 64 MiB of rows, which take up to twice as much if rows are short.
+    /// hashes of the keys of 64 MiB of rows, which take up to twice as much if rows are short; of a
+    /// larger block twice.
     #[cfg(feature = "cli")]
-    pub(crate) fn index_threads(self, most: usize) -> usize {
-        in_usize(self.bytes / (128 << 20)).clamp(1, most.max(1))
+    pub(crate) fn index_threads(self, most: usize, block_bytes: u64) -> usize {
+        let bytes = block_bytes.saturating_mul(4).max(128 << 20);
+        in_usize(self.bytes / bytes).clamp(1, most.max(1))
     }
 
     /// Memory for a filter of distinct lines. The rest is for the lines that are read.
