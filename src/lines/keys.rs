@@ -183,6 +183,19 @@ pub(crate) struct LineJob<'a> {
     pub(crate) chunks: ChunkJob<'a>,
 }
 
+/// A field of a row whose quotes are wrong: the text between delimiters.
+fn between_delimiters<'r>(
+    row: &'r [u8],
+    selector: &Selector,
+    column: usize,
+) -> Option<Cow<'r, [u8]>> {
+    let row = row.strip_suffix(b"\r").unwrap_or(row);
+    if selector.quoting {
+        return fields(row, selector.delimiter).nth(column);
+    }
+    row.split(|byte| *byte == selector.delimiter).nth(column).map(Cow::Borrowed)
+}
+
 /// Adds to an error of a block its place in the input.
 fn located(block: &Block) -> impl Fn(Error) -> Error {
     |error| match error {
@@ -279,18 +292,9 @@ impl LineJob<'_> {
         let records = records.map(|(record, line, place)| {
             let row = &rows[record.clone()];
             let field = match line {
-                // The quotes are wrong: the row is taken as it is.
                 Line::Malformed {
                     reason: Malformed::BadQuote | Malformed::RecordTooLong, ..
-                } => {
-                    let row = row.strip_suffix(b"\r").unwrap_or(row);
-                    if selector.quoting {
-                        fields(row, selector.delimiter).nth(block.column)
-                    } else {
-                        let mut fields = row.split(|byte| *byte == selector.delimiter);
-                        fields.nth(block.column).map(Cow::Borrowed)
-                    }
-                }
+                } => between_delimiters(row, selector, block.column),
                 Line::Malformed { reason: Malformed::MissingField, .. } => None,
                 // A row that has delimiters has fields, though they may be tabs.
                 _ if row.iter().all(|&byte| {

@@ -137,10 +137,6 @@ impl Changes {
         if is_full || self.ranges.len() >= self.most_waiting / 4 { self.flush() } else { Ok(()) }
     }
 
-    fn computed(&self, plan: Plan<'_>) -> Result<SetFile> {
-        computed(&self.spool, plan, &Progress::default())
-    }
-
     /// Makes a pair of the changes in memory.
     fn flush(&mut self) -> Result<()> {
         let newer = self.drain()?;
@@ -182,7 +178,8 @@ impl Changes {
     fn joined(&self, older: &Changed, newer: &Changed) -> Result<Changed> {
         let join = |old: &SetFile, undone: &SetFile, new: &SetFile| {
             let kept = Plan::join(Op::AndNot, Plan::all([old, undone]));
-            self.computed(Plan::join(Op::Or, vec![kept, Plan::of(new)]))
+            let plan = Plan::join(Op::Or, vec![kept, Plan::of(new)]);
+            computed(&self.spool, plan, &Progress::default())
         };
         Ok(Changed {
             removed: join(&older.removed, &newer.added, &newer.removed)?,

@@ -13,9 +13,11 @@ use crate::number::{Format, RunText};
 use crate::progress::Progress;
 use crate::set::container::{Container, Owned, SPAN, Scratch, intervals};
 use crate::set::file::{
-    BitsWriter, Extent, Finished, Portable, PortableWriter, SetFile, Spool, ValueSink, in_order,
+    BitsWriter, Extent, Finished, Portable, PortableWriter, Representation, SetFile, Spool,
+    ValueSink, in_order,
 };
 use crate::set::ranges::{RunSource, push_runs};
+use crate::set::view::RUN_BYTES;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
@@ -324,16 +326,12 @@ impl ValueSink for LettingGo<'_, '_> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         /// Bytes of a bucket of one container, beside its values.
         const HEADS: usize = 64;
-        let runs = match container {
-            Container::Array(lows) => lows.len(),
-            Container::Bitmap(_) => SPAN as usize / 2, // at most
-            Container::Runs(runs) => runs.len(),
-        };
-        let lists_runs = self.set.representation() == super::Representation::Runs;
-        self.read(if lists_runs {
-            runs * super::view::RUN_BYTES
-        } else {
-            container.bytes().len() + HEADS
+        let lists_runs = self.set.representation() == Representation::Runs;
+        self.read(match container {
+            other if !lists_runs => other.bytes().len() + HEADS,
+            Container::Array(lows) => lows.len() * RUN_BYTES,
+            Container::Bitmap(_) => SPAN as usize / 2 * RUN_BYTES, // at most
+            Container::Runs(runs) => runs.len() * RUN_BYTES,
         });
         self.writer.container(key, container)
     }
@@ -586,7 +584,6 @@ impl ValueSink for IntegerSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::set::Representation;
 
     /// Writes ascending values; gives whether they would have to be written again at the end.
     fn written(file: &File, values: &[u64], is_temporary: bool) -> bool {

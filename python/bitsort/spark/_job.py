@@ -217,7 +217,7 @@ class Files:
         # A set in a folder has no size of its own.
         homes = ((file, kernel.file_of(file)) for file in files)
         self.sizes = {file: os.path.getsize(home) for file, home in homes if os.path.isfile(home)}
-        size = sum(self.sizes[file] for file in files if file in self.sizes) // parallelism(spark) + 1
+        size = sum(self.sizes.get(file, 0) for file in files) // parallelism(spark) + 1
         size = min(max(size, _LEAST_SPLIT), _MOST_SPLIT)
         self.spark, self.options = spark, options
         self.splits: list[kernel.Split] = []
@@ -543,8 +543,9 @@ def _windows_of(paths: list[str], wanted: int) -> list[kernel.Window]:
     """So many windows, or fewer, that have about as many values of these sets each."""
     count = sum(map(_cardinality, paths))
     step = max(count // (_PLACES * wanted), 1)
+    places: list[int] = []
     # The rank of the next place in this set, if the sets lay one behind the other.
-    places, rank = list[int](), step // 2
+    rank = step // 2
     for path in paths:
         with bs.open(path) as ids:
             ranks = range(rank, ids.count(), step)
