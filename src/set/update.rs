@@ -96,7 +96,6 @@ impl<'a> Update<'a> {
         }
         let lock = lock(self.path)?;
         let old = SetFile::from_file(&lock, self.path)?;
-        // Damage would get checksums that are right.
         old.after(old.verify_bytes(progress))?;
         // Choose anew, as for new sets: one new value far away would make a large plain bitmap.
         let format = match old.kind() {

@@ -50,7 +50,7 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
         Lists::Found(found) => found,
     };
     if how == How::Copied && args.target.output.is_some() {
-        verify(source, &found)?;
+        verify_bytes(source, &found)?;
     }
     let (sets, how) = sets_of(source, how, found, &args.sets)?;
     let plans = Plan::all(&sets);
@@ -89,10 +89,10 @@ fn find_all(source: &Source, how: How, paths: &[PathBuf]) -> Result<Vec<Operand>
     Ok(found)
 }
 
-/// Checks that the files of sets are whole: else damage would get checksums that are right.
-fn verify(source: &Source, found: &[Operand]) -> Result<()> {
+/// Checks that the files of sets are whole.
+fn verify_bytes(source: &Source, found: &[Operand]) -> Result<()> {
     found.iter().try_for_each(|operand| match operand {
-        Operand::One(Found::Set(set)) => set.verify_with(source.progress()),
+        Operand::One(Found::Set(set)) => set.after(set.verify_bytes(source.progress())),
         Operand::One(Found::Numbers(_)) | Operand::Many(_) => Ok(()),
     })
 }

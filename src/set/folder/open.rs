@@ -84,10 +84,10 @@ impl Folder {
         }
     }
 
-    /// Reads all parts, and compares their bytes with the manifest.
-    pub(in crate::set) fn verify(&self, folder: &Path, progress: &Progress) -> Result<()> {
+    /// Compares the bytes of all parts with their checksums, and with the manifest.
+    pub(in crate::set) fn verify_bytes(&self, folder: &Path, progress: &Progress) -> Result<()> {
         for (part, &checksum) in self.parts.iter().zip(&self.checksums) {
-            part.file.verify_with(progress)?;
+            part.file.after(part.file.verify_bytes(progress))?;
             if xxh3_64(part.file.bytes()) != checksum {
                 let name = part.file.path().file_name().unwrap_or_default();
                 let name = name.to_string_lossy().into_owned();
@@ -95,5 +95,10 @@ impl Folder {
             }
         }
         Ok(())
+    }
+
+    /// Reads the values of all parts and their facts, and no checksums.
+    pub(in crate::set) fn verify_values(&self, progress: &Progress) -> Result<()> {
+        self.parts.iter().try_for_each(|part| part.file.after(part.file.verify_values(progress)))
     }
 }

@@ -101,15 +101,10 @@ impl<'a> SetView<'a> {
         }
     }
 
-    /// Whether the file has the number of values before the container of `key`; others are sums over
-    /// the containers. The container before it has the key `before`. False for a plain bitmap, which
-    /// compares all its numbers itself.
-    pub(crate) fn has_rank_of(self, key: u64, before: Option<u64>) -> bool {
-        match self.0 {
-            Shape::Roaring(roaring) => roaring.has_ranks(),
-            Shape::Treemap(_) => before.is_none_or(|before| before >> 16 != key >> 16),
-            _ => false,
-        }
+    /// Whether the file has the number of values before each container. False for a plain bitmap and
+    /// for buckets, which compare all their numbers themselves.
+    pub(crate) fn has_ranks(self) -> bool {
+        matches!(self.0, Shape::Roaring(roaring) if roaring.has_ranks())
     }
 
     /// Number of values in containers with keys below `key`.
