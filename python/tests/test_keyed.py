@@ -93,8 +93,9 @@ def test_what_is_refused_leaves_nothing(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["tags.sets"]
 
 
+@pytest.mark.parametrize("new", [pa.ipc.new_file, pa.ipc.new_stream])
 @pytest.mark.parametrize(("deltas", "encoded"), [(True, False), (False, True)])
-def test_columns_of_arrow_files_in_dictionaries(tmp_path, deltas, encoded):
+def test_columns_of_arrow_files_in_dictionaries(tmp_path, deltas, encoded, new):
     """The keys are in a dictionary that grows, or the numbers are in one, too; that of a third
     column is passed over."""
 
@@ -112,12 +113,49 @@ def test_columns_of_arrow_files_in_dictionaries(tmp_path, deltas, encoded):
         batches.append(batch([2, 0, 1], ["x", "y", "z"], [10, None, 30]))
         wanted |= {b"y": {2**40, 30}, b"z": {10}}
     options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=deltas)
-    with pa.ipc.new_file(tmp_path / "rows.arrow", batches[0].schema, options=options) as file:
+    with new(tmp_path / "rows.arrow", batches[0].schema, options=options) as file:
         for some in batches:
             file.write_batch(some)
     bs.group_files([tmp_path / "rows.arrow"], tmp_path / "out.sets", key="tag", column="id")
     sets = bs.open_sets(tmp_path / "out.sets")
     assert {key: set(sets[key]) for key in sets} == wanted
+
+
+def test_only_the_wanted_dictionary_must_stay(tmp_path):
+    """A stream may replace a dictionary between its batches. A file may not, even if its bytes do."""
+
+    def coded(*texts):
+        return pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), list(texts))
+
+    def batch(first, last):
+        return pa.RecordBatch.from_arrays([first, last, pa.array([1, 2])], ["first", "last", "id"])
+
+    path, out = tmp_path / "rows.arrow", tmp_path / "out.sets"
+    batches = [batch(coded("x", "y"), coded("p", "q")), batch(coded("z", "w"), coded("p", "q"))]
+    with pa.ipc.new_stream(path, batches[0].schema) as stream:
+        for some in batches:
+            stream.write_batch(some)
+    bs.group_files([path], out, key="last", column="id")
+    sets = bs.open_sets(out)
+    assert {key: set(sets[key]) for key in sets} == {b"p": {1}, b"q": {2}}
+    with pytest.raises(ValueError, match="the dictionary of the column is replaced"):
+        bs.group_files([path], out, key="first", column="id")
+
+    with pa.ipc.new_file(path, batches[0].schema) as file:
+        file.write_batch(batches[0])
+    whole, refused = path.read_bytes(), 0
+    for place, byte in enumerate(whole):
+        if byte == 1:  # one of them is the number of the second dictionary: make it that of the first
+            path.write_bytes(whole[:place] + b"\0" + whole[place + 1 :])
+            try:
+                bs.group_files([path], out, key="first", column="id")
+            except (ValueError, OSError, bs.Error) as error:
+                refused += "the dictionary of the column is replaced" in str(error)
+            else:
+                sets = bs.open_sets(out)
+                assert b"p" not in sets
+                assert b"q" not in sets
+    assert refused == 1
 
 
 @pytest.mark.parametrize("compression", [None, "lz4", "zstd"])

@@ -129,10 +129,8 @@ struct Outline {
     /// The dictionaries of the columns, by their numbers.
     encodings: Vec<Option<i64>>,
     batches: Vec<Block>,
-    /// The blocks of the dictionaries, which come before the batches.
+    /// The blocks of the dictionaries. In a stream, what a later one appends may come behind batches.
     dictionaries: Vec<Block>,
-    /// Whether a dictionary changes between the batches.
-    changes: bool,
     rows: Vec<u64>,
 }
 
@@ -142,6 +140,14 @@ fn error(error: ArrowError) -> io::Error {
         ArrowError::IpcError(what) | ArrowError::ParseError(what) => invalid(what),
         other => invalid(other.to_string()),
     }
+}
+
+/// The schema of a file. Its bytes are sound: an error says what the crate does not know.
+fn schema_of(schema: arrow_ipc::Schema<'_>) -> io::Result<Schema> {
+    try_fb_to_schema(schema).map_err(|found| match found {
+        ArrowError::ParseError(what) => unsupported(what),
+        other => error(other),
+    })
 }
 
 /// A message as it lies in a file.
@@ -228,7 +234,7 @@ impl Outline {
         let schema = footer.schema().ok_or_else(|| invalid("the file has no schema"))?;
         check_byte_order(&schema)?;
         let encodings = encodings_of(&schema);
-        let schema = try_fb_to_schema(schema).map_err(error)?;
+        let schema = schema_of(schema)?;
         let batches: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
         check_batches(batches.len(), bytes.limit_bytes)?;
         let mut rows = Vec::with_capacity(batches.len());
@@ -245,7 +251,7 @@ impl Outline {
             rows.push(rows_of(&message)?);
         }
         let dictionaries = footer.dictionaries().iter().flatten().copied().collect();
-        Ok(Self { schema, version, encodings, batches, dictionaries, changes: false, rows })
+        Ok(Self { schema, version, encodings, batches, dictionaries, rows })
     }
 
     /// Reads the outline of a file or a stream. It stays in memory, so it takes no more than it needs.
@@ -265,9 +271,9 @@ impl Outline {
         let schema = head.header_as_schema().ok_or_else(|| invalid("the stream has no schema"))?;
         check_byte_order(&schema)?;
         let encodings = encodings_of(&schema);
-        let (schema, version) = (try_fb_to_schema(schema).map_err(error)?, head.version());
+        let (schema, version) = (schema_of(schema)?, head.version());
         let (mut batches, mut dictionaries, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut at, mut changes) = (first.head_bytes, false);
+        let mut at = first.head_bytes;
         while let Some(found) = framed(bytes, at)? {
             let message = message(&found.metadata)?;
             let body = u64::try_from(message.bodyLength());
@@ -282,8 +288,10 @@ impl Outline {
                     batches.push(block);
                     check_batches(batches.len(), bytes.limit_bytes)?;
                 }
-                MessageHeader::DictionaryBatch if batches.is_empty() => dictionaries.push(block),
-                MessageHeader::DictionaryBatch => changes = true,
+                MessageHeader::DictionaryBatch => {
+                    dictionaries.push(block);
+                    check_batches(dictionaries.len(), bytes.limit_bytes)?;
+                }
                 _ => {}
             }
             at += found.head_bytes + body;
@@ -293,7 +301,7 @@ impl Outline {
                 "something follows the end of the stream: make it a file of its own",
             ));
         }
-        Ok(Self { schema, version, encodings, batches, dictionaries, changes, rows })
+        Ok(Self { schema, version, encodings, batches, dictionaries, rows })
     }
 }
 
@@ -319,7 +327,7 @@ impl ArrowTable {
     ) -> Result<Opened<Self>, Refused> {
         let TableOptions { column: wanted, keys, .. } = options;
         let outline = caught(|| Outline::of(&bytes))?;
-        let Outline { schema, version, encodings, batches, dictionaries, changes, rows } = outline;
+        let Outline { schema, version, encodings, batches, dictionaries, rows } = outline;
         // Integers that are values of a dictionary may be codes of names: prefer plain ones.
         let has_plain = schema.fields().iter().any(|field| field.data_type().is_integer());
         let takes_encoded = wanted.is_some() || !has_plain;
@@ -329,13 +337,6 @@ impl ArrowTable {
         let may_be_keys = |kind: &DataType| kind.is_integer() || is_key(kind);
         let choose_keys = |wanted| choose(&candidates(&schema, may_be_keys), Some(wanted), KEYS);
         let keys = keys.map(choose_keys).transpose()?;
-        let is_encoded =
-            |column: &usize| matches!(schema.field(*column).data_type(), DataType::Dictionary(..));
-        if changes && [Some(column), keys].iter().flatten().any(is_encoded) {
-            let what = "the dictionary of a column changes within the stream, as it cannot in a \
-                        file: write one";
-            return Err(Refused::Read(unsupported(what)));
-        }
         let places = Arc::new(with_places(&schema));
         let mut left = options.memory_bytes / 2;
         let mut reader = |column: usize| -> io::Result<Reader> {
@@ -423,8 +424,9 @@ impl ArrowTable {
     }
 }
 
-/// Reads the dictionary of this number, which stays in memory, and passes over others. Also gives
-/// the bytes that the dictionary takes, packed and unpacked together: at most the limit of `bytes`.
+/// Reads the dictionary of this number, which stays in memory, and passes over others. It may grow, and
+/// is refused if another one takes its place. Also gives the bytes that it takes, packed and unpacked
+/// together: at most the limit of `bytes`.
 fn read_dictionary(
     bytes: &FileBytes,
     id: Option<i64>,
@@ -465,8 +467,10 @@ fn read_dictionary(
         let read = caught(|| {
             read_record_batch(&body, values, schema, &none, None, &head.version()).map_err(error)
         })?;
-        if !batch.isDelta() {
-            parts.clear();
+        if !batch.isDelta() && !parts.is_empty() {
+            let what = "the dictionary of the column is replaced on the way, as it cannot be in a \
+                        file: write one";
+            return Err(unsupported(what));
         }
         parts.extend(read.columns().first().cloned());
     }

@@ -125,7 +125,11 @@ impl TableFormat {
     pub(crate) fn of_content(bytes: &[u8]) -> Option<Self> {
         match bytes {
             // The first field of delimited text.
-            [b'P', b'A', b'R', b'1', b',' | b';' | b'|' | b':' | b'\t' | b'\n' | b'\r', ..] => None,
+            [b'P', b'A', b'R', b'1', next, ..] | [b'A', b'R', b'R', b'O', b'W', b'1', next, ..]
+                if next.is_ascii_graphic() || matches!(next, b'\t' | b'\n' | b'\r') =>
+            {
+                None
+            }
             [b'P', b'A', b'R', b'1', ..] => Some(Self::Parquet),
             // A file; a stream, whose first message is less than 16 MiB.
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xFF, 0xFF, 0xFF, 0xFF, _, _, _, 0, ..] => {
