@@ -12,7 +12,7 @@ use crate::error::Error;
 #[non_exhaustive]
 pub enum Mismatch {
     /// They have different numbers of bits or counters.
-    #[error("filters of {0} and {1} cells cannot be joined")]
+    #[error("filters of {0} and {1} bits or counters cannot be joined")]
     Cells(u64, u64),
     /// They have different numbers of hash functions.
     #[error("filters with {0} and {1} hash functions cannot be joined")]

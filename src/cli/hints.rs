@@ -267,7 +267,7 @@ fn may_be_header(program: &str) -> &'static str {
 fn skipping(program: &str) -> &'static str {
     match program {
         "bitset" => {
-            "build, filter and group leave such lines of their input out with --skip-invalid; build makes a set file of a text"
+            "build, filter and group leave such lines of their input out with --skip-invalid; other commands can read the set file that build makes"
         }
         _ => "--invalid skip counts such lines, --rejects FILE collects them",
     }

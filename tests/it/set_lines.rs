@@ -237,6 +237,8 @@ fn every_long_command_tells_what_it_did() {
     told("or a.bits a.bits --count", "", &[("values", 2)]);
     told("filter a.bits", "40\n41\n", &[("lines", 2), ("found", 1), ("read_bytes", 6)]);
     told("filter -v a.bits", "40\n41\n42\n", &[("lines", 3), ("found", 1)]);
+    let left = [("lines", 4), ("values", 2), ("found", 1), ("rejected", 1), ("written", 1)];
+    told("filter -v a.bits --skip-invalid", "40\nx\n\n42\n", &left);
     told("contains a.bits", "40\n\n41\n", &[("lines", 3), ("found", 1)]);
     told("verify a.bits", "", &[("values", 2)]);
     told("bloom build keys -n 10 -o k.bloom", "", &[("keys", 2), ("read_bytes", 12)]);

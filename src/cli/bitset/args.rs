@@ -145,7 +145,7 @@ pub(super) enum Command {
         /// Indices of the values; the smallest value has index 0
         #[arg(value_name = "INDEX", required_unless_present = "quantiles")]
         indices: Vec<u64>,
-        /// Print a quantile: 0 is the smallest value, 0.5 the median, 1 the largest value; several have commas between them
+        /// Print a quantile of the distinct values: 0 is the smallest, 0.5 the middle one, 1 the largest; several have commas between them
         #[arg(
             long = "quantile",
             value_name = "SHARE",

@@ -46,7 +46,7 @@ pub(super) fn contains(source: &Source, path: &Path, values: &[String]) -> Resul
         })
     });
     match answered {
-        Ok(answered) => Ok(answered.all.into()),
+        Ok(answered) => Ok((answered.found == answered.values).into()),
         Err(error) => known(Err(error), is_no).map(|()| Answer::No),
     }
 }
@@ -69,7 +69,9 @@ pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<Answer> {
     let keep = if invert { Keep::Unknown } else { Keep::Known };
     let out = Out::open(source, &target, &files)?;
     let _bar = source.bar(target.output.is_some());
-    hand_over(source, out, |take| tools.filter_by_set(files, &set, keep, take))?;
+    let Answered { values, found, .. } =
+        hand_over(source, out, |take| tools.filter_by_set(files, &set, keep, take))?;
+    source.note("written", if invert { values - found } else { found });
     Ok(Answer::Yes)
 }
 
@@ -82,6 +84,7 @@ fn hand_over(
     let answered = answer(&mut |lines| out.write(lines))?;
     out.commit(source)?;
     source.note("lines", answered.lines);
+    source.note("values", answered.values);
     source.note("found", answered.found);
     source.note("rejected", answered.rejected);
     source.note("screen_bytes", answered.screen_bytes);

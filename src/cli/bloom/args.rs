@@ -341,7 +341,7 @@ pub(super) struct ChangeArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct JoinArgs {
-    /// Filters of one size, hash function and seed
+    /// Filters that were made with the same -n, -p, --design, --hashes and --seed
     #[arg(required = true)]
     pub(super) filters: Vec<PathBuf>,
     /// Write to FILE, whole or not at all; FILE may be an input

@@ -52,12 +52,12 @@ const MAX_KEPT_BYTES: usize = 4 << 20;
 pub struct Answered {
     /// Lines that were read.
     pub lines: u64,
+    /// Lines that have a value.
+    pub values: u64,
     /// Lines whose value is in the set.
     pub found: u64,
     /// Malformed lines that were left out.
     pub rejected: u64,
-    /// Whether every value was found.
-    pub all: bool,
     /// Memory of the filter in front of the set; 0 if none was made.
     pub screen_bytes: u64,
 }
@@ -101,7 +101,7 @@ impl<'a> Filter<'a> {
         };
         // Number of the input, and its lines so far.
         let (mut input, mut before) = (0, 0);
-        let mut answered = Answered { lines: 0, found: 0, rejected: 0, all: true, screen_bytes: 0 };
+        let mut answered = Answered { lines: 0, values: 0, found: 0, rejected: 0, screen_bytes: 0 };
         let write = |lines: &mut Lines<'_>, block: &Block| {
             if input != block.input {
                 (input, before) = (block.input, 0);
@@ -114,9 +114,9 @@ impl<'a> Filter<'a> {
             }
             before += count;
             answered.lines += count;
+            answered.values += asked;
             answered.found += found;
             answered.rejected += rejected;
-            answered.all &= found == asked;
             Ok(())
         };
         let work = |lines: &mut _, block: &mut Block| self.answer(lines, &screening, block);

@@ -80,7 +80,7 @@ impl Foreign {
             Some(SetKind::Keyed) => return Self::Sets,
             Some(SetKind::Roaring) => return Self::Roaring,
             Some(SetKind::Treemap) if check_buckets(bytes).is_ok() => return Self::Treemap,
-            _ => {}
+            Some(SetKind::Treemap | SetKind::Folder) | None => {}
         }
         let magic_at = |at: usize| bytes.get(at..).is_some_and(|b| b.starts_with(&deletion::MAGIC));
         if magic_at(0) {
