@@ -138,7 +138,7 @@ def test_only_the_wanted_dictionary_must_stay(tmp_path):
     bs.group_files([path], out, key="last", column="id")
     sets = bs.open_sets(out)
     assert {key: set(sets[key]) for key in sets} == {b"p": {1}, b"q": {2}}
-    with pytest.raises(ValueError, match="the dictionary of the column is replaced"):
+    with pytest.raises(OSError, match="the dictionary of the column is replaced"):
         bs.group_files([path], out, key="first", column="id")
 
     with pa.ipc.new_file(path, batches[0].schema) as file:
