@@ -178,8 +178,13 @@ fn assign_all(
     others: &Bound<'_, PyTuple>,
     operation: Operation,
 ) -> PyResult<()> {
-    // Convert all of them before the set changes.
+    // Convert all of them before the set changes, and read all files: it changes once or not at all.
     let others = others.iter().map(|other| operand(&other)).collect::<PyResult<Vec<_>>>()?;
+    if others.len() > 1 && others.iter().any(|other| matches!(other, Source::File(_))) {
+        let join = if operation == Operation::And { operation } else { Operation::Or };
+        let joined = Source::Memory(Arc::new(join.compute(slf.py(), &others)?));
+        return assign(slf, &joined, operation);
+    }
     others.iter().try_for_each(|other| assign(slf, other, operation))
 }
 

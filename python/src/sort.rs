@@ -36,7 +36,8 @@ pub(crate) struct Options {
     header: bool,
     quoting: Option<bool>,
     zero_terminated: bool,
-    invalid: InvalidLines,
+    invalid: Option<InvalidLines>,
+    rejects: Option<PathBuf>,
     strategy: Option<Strategy>,
     column: Option<Field>,
     delimiter: Option<u8>,
@@ -118,6 +119,10 @@ impl Options {
                 })?;
             }
         }
+        if options.rejects.is_some() && options.invalid == Some(InvalidLines::Fail) {
+            let what = "rejects goes on after a malformed line, and invalid=\"fail\" ends there: choose one";
+            return Err(invalid(what));
+        }
         Ok(options)
     }
 
@@ -134,8 +139,8 @@ impl Options {
             "merge" => self.merge = value.extract()?,
             "header" => self.header = value.extract()?,
             "zero_terminated" => self.zero_terminated = value.extract()?,
-            "invalid" => self.invalid = invalid_lines(value)?,
-            "rejects" => self.invalid = InvalidLines::Reject(value.extract()?),
+            "invalid" => self.invalid = Some(invalid_lines(value)?),
+            "rejects" => self.rejects = Some(value.extract()?),
             "strategy" => self.strategy = Some(strategy(value)?),
             "column" => self.column = Some(field(value)?),
             "delimiter" => self.delimiter = Some(delimiter(value)?),
@@ -193,7 +198,15 @@ impl Options {
         };
         let for_files = self.merge || !self.folders.is_empty();
         let for_lines = self.header || self.delimiter.is_some() || self.quoting.is_some();
-        !for_lines && !for_files && !self.repeated && matches!(self.invalid, InvalidLines::Fail)
+        !for_lines && !for_files && !self.repeated && self.invalid_lines() == InvalidLines::Fail
+    }
+
+    /// What happens to malformed lines.
+    fn invalid_lines(&self) -> InvalidLines {
+        match &self.rejects {
+            Some(path) => InvalidLines::Reject(path.clone()),
+            None => self.invalid.clone().unwrap_or_default(),
+        }
     }
 
     fn in_memory(&self, progress: &Arc<Progress>) -> ArraySort {
@@ -216,7 +229,7 @@ impl Options {
             .header(self.header)
             .no_quoting(self.quoting == Some(false))
             .zero_terminated(self.zero_terminated)
-            .invalid(self.invalid)
+            .invalid(self.invalid_lines())
             .no_spill(self.spill == Some(false));
         if let Some(memory) = self.memory {
             sort = sort.memory(memory);

@@ -86,6 +86,10 @@ for index, question in enumerate(questions):
     print(index, flush=True)
     refused(question)
 refused(lambda: list(iterator))
+whole = bs.BitSet([0, 2, 3])
+for change in (whole.update, whole.difference_update, whole.intersection_update):
+    refused(lambda: change([0, 9], ids))
+assert whole == {0, 2, 3}
 assert not os.path.exists(out) and not os.path.exists(out + "d"), "an output of lost bytes"
 """, path, file, tmp_path / "out.bits")
 

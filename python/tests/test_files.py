@@ -239,6 +239,12 @@ def test_files_are_sorted(tmp_path):
     bad = write(tmp_path / "bad", "5\nx\n")
     assert bs.sort(bad, out, rejects=tmp_path / "rejects").rejected == 1
     assert "x" in (tmp_path / "rejects").read_text()
+    for options in ({"rejects": tmp_path / "r", "invalid": "skip"}, {"invalid": "skip", "rejects": tmp_path / "r"}):
+        assert list(bs.open(bad, **options)) == [5]
+        assert "x" in (tmp_path / "r").read_text()
+        (tmp_path / "r").unlink()
+        with pytest.raises(ValueError, match="choose one"):
+            bs.open(bad, **options | {"invalid": "fail"})
     assert bs.sort([out, out], merge=True, spill=False, strategy="in-memory").tolist() == [5, 5]
     assert "strategy" in bs.explain([first, second], mem="64M")
 
