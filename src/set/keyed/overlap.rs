@@ -346,12 +346,13 @@ impl Best<'_> {
             OverlapBy::Jaccard => jaccard,
             OverlapBy::Lift => lift.unwrap_or(0.0),
         };
-        self.heap.push(Reverse(Scored {
-            score,
-            pair: Pair { sets, sizes, intersection, jaccard, lift },
-        }));
-        if self.heap.len() > self.search.top {
-            self.heap.pop();
+        let found = Scored { score, pair: Pair { sets, sizes, intersection, jaccard, lift } };
+        if self.heap.len() < self.search.top {
+            self.heap.push(Reverse(found));
+        } else if let Some(mut worst) = self.heap.peek_mut()
+            && found > worst.0
+        {
+            *worst = Reverse(found);
         }
         match self.search.most_pairs {
             Some(most) if self.heap.len() > most => Err(Error::usage(format!(
