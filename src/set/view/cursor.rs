@@ -397,10 +397,10 @@ impl<'a> Cursor<'a> {
                     passed = difference(rank, before)?;
                 }
             }
-            Shape::Roaring(roaring) => passed = pass(roaring, &mut self.next, count),
+            Shape::Roaring(roaring) => passed = roaring.pass(&mut self.next, count),
             Shape::Treemap(treemap) => loop {
                 if let Some((_, roaring, next)) = &mut self.bucket {
-                    passed += pass(*roaring, next, count - passed);
+                    passed += roaring.pass(next, count - passed);
                     if *next < roaring.len() {
                         break;
                     }
@@ -421,19 +421,4 @@ impl<'a> Cursor<'a> {
 fn placed(folder: FolderView<'_>, next: usize, damage: Damage) -> Damage {
     let part = next.checked_sub(1).and_then(|place| folder.parts().get(place));
     part.map_or(damage, |part| part.place(damage))
-}
-
-/// Passes containers from `next` on that have at most `count` values together.
-fn pass(roaring: RoaringView<'_>, next: &mut usize, count: u64) -> u64 {
-    let mut passed = 0;
-    while *next < roaring.len() {
-        let with = passed + u64::from(roaring.cardinality(*next));
-        if with > count {
-            break;
-        }
-        passed = with;
-        *next += 1;
-        steps::count(1);
-    }
-    passed
 }

@@ -339,7 +339,15 @@ fn select_in(
     index: u64,
 ) -> Result<Found<'_>, Damage> {
     let rank = |place: usize| sum(before, roaring.rank(place));
-    let Some(place) = last_up_to(roaring.len(), index, rank)? else { return Ok(None) };
+    let place = if roaring.has_ranks() {
+        last_up_to(roaring.len(), index, rank)?
+    } else {
+        // Each rank is a sum over all containers before.
+        let mut behind = 0;
+        roaring.pass(&mut behind, difference(index, before)?);
+        roaring.len().checked_sub(1).map(|last| last.min(behind))
+    };
+    let Some(place) = place else { return Ok(None) };
     let (key, before) = (high | u64::from(roaring.key(place)), rank(place)?);
     let is_behind = index - before >= roaring.cardinality(place).into();
     Ok(Some((key, roaring.get(place)?, before, is_behind && place + 1 == roaring.len())))

@@ -8,7 +8,9 @@
 use super::Damage;
 use super::search::find_key;
 use crate::io::roaring::{NO_RUNS_COOKIE, RUNS_COOKIE};
+use crate::kernel::steps;
 use crate::set::container::{Container, KEY_DISORDER, MAX_ARRAY, plain_bytes};
+use std::ops::Range;
 
 /// A bitmap with runs and fewer containers than this has no offsets.
 pub(crate) const NO_OFFSET_THRESHOLD: usize = 4;
@@ -254,6 +256,28 @@ impl<'a> RoaringView<'a> {
         let rest = (self.len() - from).min(step + 1);
         let (Ok(place) | Err(place)) = find_key(rest, key, |index| self.key(from + index));
         from + place
+    }
+
+    /// Moves `next` behind the containers from it on that have at most `count` values together; gives
+    /// how many these have. O(containers).
+    pub(crate) fn pass(self, next: &mut usize, count: u64) -> u64 {
+        /// The sum over so many containers takes little more time than one container.
+        const MANY: usize = 64;
+        let sum =
+            |range: Range<usize>| range.map(|at| u64::from(self.cardinality(at))).sum::<u64>();
+        let mut passed = 0;
+        for many in [MANY, 1] {
+            while *next + many <= self.len() {
+                let with = passed + sum(*next..*next + many);
+                if with > count {
+                    break;
+                }
+                passed = with;
+                *next += many;
+                steps::count(1);
+            }
+        }
+        passed
     }
 
     /// Number of values in the containers before `index`.
