@@ -12,7 +12,7 @@
 use super::Notation;
 use super::line::{Line, Malformed};
 use crate::kernel::steps;
-use memchr::{memchr_iter, memchr2};
+use memchr::{memchr_iter, memchr2, memrchr};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -136,7 +136,7 @@ impl Selector {
     /// O(bytes).
     pub(crate) fn complete(&self, bytes: &[u8], limit: usize, waits: bool) -> Option<usize> {
         if !self.quoting || !bytes.contains(&b'"') {
-            return bytes.iter().rposition(|&byte| byte == self.terminator).map(|last| last + 1);
+            return memrchr(self.terminator, bytes).map(|last| last + 1);
         }
         let mut ahead = Ahead::nothing();
         let mut complete = None;

@@ -11,6 +11,7 @@ use crate::kernel::in_usize;
 use crate::kernel::parse::PADDING;
 use crate::kernel::sys::Pages;
 use crate::number::{BYTE_ORDER_MARK, Format, Selector};
+use memchr::{memchr, memrchr};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -335,13 +336,12 @@ impl Block {
         };
         self.offset = place(start);
         // The last line ends at or behind the last byte of the claim.
-        let mut looked_at = last_byte;
+        if let Some(line_end) = self.end_of_line(last_byte..end) {
+            self.span = start..line_end;
+            return Ok(());
+        }
+        let last_line = self.start_of_last_line(start..last_byte);
         loop {
-            if let Some(line_end) = self.end_of_line(looked_at..end) {
-                self.span = start..line_end;
-                return Ok(());
-            }
-            let last_line = self.start_of_last_line(start..last_byte);
             if at_end {
                 self.span = start..end;
                 return match self.rule.taken {
@@ -359,22 +359,24 @@ impl Block {
                 }
                 Taken::Lines { .. } => {}
             }
-            looked_at = end;
+            let looked_at = end;
             (end, at_end) = self.append(file, end, place(end), 0, end - last_line)?;
+            if let Some(line_end) = self.end_of_line(looked_at..end) {
+                self.span = start..line_end;
+                return Ok(());
+            }
         }
     }
 
     /// Position behind the first terminator in `part` of the buffer.
     fn end_of_line(&self, part: Range<usize>) -> Option<usize> {
-        let mut bytes = self.bytes.bytes()[part.clone()].iter();
-        let end = bytes.position(|&byte| byte == self.rule.terminator)?;
+        let end = memchr(self.rule.terminator, &self.bytes.bytes()[part.clone()])?;
         Some(part.start + end + 1)
     }
 
     /// The start of the line that is not complete at the end of `part`; `part` begins with a line.
     fn start_of_last_line(&self, part: Range<usize>) -> usize {
-        let mut bytes = self.bytes.bytes()[part.clone()].iter();
-        let end = bytes.rposition(|&byte| byte == self.rule.terminator);
+        let end = memrchr(self.rule.terminator, &self.bytes.bytes()[part.clone()]);
         part.start + end.map_or(0, |end| end + 1)
     }
 

@@ -4,6 +4,7 @@ use super::rule::Rule;
 use crate::error::Error;
 use crate::number::{Line, LineScanner, MAX_NOTED_BYTES, Malformed, Notation};
 use crate::size::ByteSize;
+use memchr::memchr;
 
 /// Longest line that is kept whole. A block grows by doubling, and so stays below 4 GiB.
 pub(super) const MAX_LINE_BYTES: usize = 1 << 31;
@@ -39,7 +40,7 @@ impl LongLine {
 
     /// Takes more of the line. After its terminator, gives the bytes behind that.
     pub(super) fn feed<'b>(&mut self, piece: &'b [u8]) -> Option<&'b [u8]> {
-        let end = piece.iter().position(|&byte| byte == self.rule.terminator);
+        let end = memchr(self.rule.terminator, piece);
         let line = &piece[..end.unwrap_or(piece.len())];
         self.scanner.feed(line);
         let room = HEAD_BYTES.saturating_sub(self.head.len()).min(line.len());

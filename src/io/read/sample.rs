@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::io::table::{Rows, Table, VALUE_BYTES};
 use crate::kernel::in_usize;
 use crate::number::{BYTE_ORDER_MARK, Column, Selector};
+use memchr::{memchr, memrchr};
 use std::io::{self, Read};
 use std::sync::PoisonError;
 
@@ -213,11 +214,11 @@ impl Sample {
         } else {
             // Drop the half lines at both ends: they would mislead.
             if !at_end {
-                let end = piece.iter().rposition(|&byte| byte == terminator);
+                let end = memrchr(terminator, &piece);
                 piece.truncate(end.map_or(0, |end| end + 1));
             }
             if starts_inside {
-                let first = piece.iter().position(|&byte| byte == terminator);
+                let first = memchr(terminator, &piece);
                 piece.drain(..first.map_or(piece.len(), |first| first + 1));
             }
         }

@@ -15,6 +15,7 @@ use crate::number::{
     Line, LineSink, Malformed, RangeSink, Selector, block_ranges, block_values, undouble,
 };
 use crate::progress::Progress;
+use memchr::memchr;
 use std::ops::{ControlFlow, Range};
 
 /// Takes the values of one thread.
@@ -200,8 +201,7 @@ impl<C: Consumer> Sink<'_, C> {
         let end = if let Some(selector) = &block_format.column {
             selector.first_record(bytes, block_format.record_bytes()).len()
         } else {
-            let end = bytes.iter().position(|&byte| byte == block_format.terminator);
-            end.unwrap_or(bytes.len())
+            memchr(block_format.terminator, bytes).unwrap_or(bytes.len())
         };
         self.entry.tally.headers += 1;
         self.entry.inner_lines += count(&bytes[..end], block_format.terminator);

@@ -11,6 +11,7 @@ use crate::kernel::parse::PADDING;
 use crate::kernel::steps;
 use crate::number::Selector;
 use crate::progress::Progress;
+use memchr::memrchr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How far an input was read.
@@ -205,5 +206,5 @@ impl Serial<'_> {
 
 /// Position behind the last terminator.
 fn line_end(bytes: &[u8], terminator: u8) -> Option<usize> {
-    bytes.iter().rposition(|&byte| byte == terminator).map(|last| last + 1)
+    memrchr(terminator, bytes).map(|last| last + 1)
 }

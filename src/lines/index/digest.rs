@@ -7,6 +7,7 @@ use crate::bloom::scheme::{Hash, Scheme};
 use crate::bloom::sliced::{MAX_BLOCKS, Shape};
 use crate::error::Result;
 use crate::kernel::in_usize;
+use memchr::memrchr;
 use std::borrow::Cow;
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
@@ -40,7 +41,7 @@ impl Recipe {
         let full = usize::try_from(self.block_bytes).ok().and_then(|full| rest.get(..full));
         match full {
             Some(full) if full.len() < rest.len() => {
-                let last = full.iter().rposition(|&byte| byte == b'\n');
+                let last = memrchr(b'\n', full);
                 start + last.map_or_else(|| line_len(rest), |last| last + 1)
             }
             _ => data.len(),

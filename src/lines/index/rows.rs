@@ -46,8 +46,7 @@ pub(super) fn partition(block: &[u8], mut order: impl FnMut(&[u8]) -> Ordering) 
     let (mut low, mut high) = (0, block.len());
     while low < high {
         let middle = usize::midpoint(low, high);
-        let begin = block[low..middle].iter().rposition(|&byte| byte == b'\n');
-        let begin = begin.map_or(low, |end| low + end + 1);
+        let begin = memrchr(b'\n', &block[low..middle]).map_or(low, |end| low + end + 1);
         let Some((row, line)) = rows(&block[begin..]).next() else { break };
         if order(row) == Ordering::Less {
             low = begin + line.len();
