@@ -27,7 +27,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::ValueTooLarge { format, .. } => wider_format(format),
         Error::MemoryLimitTooSmall { .. } => "raise --mem",
         Error::NoPlan { .. } => {
-            "raise --mem, lower --threads, give a folder with more room with -T, or give files instead of pipes"
+            "raise --mem, lower --threads, give a folder with more room with -T, or give plain files, as pipes and packed files cannot be read twice"
         }
         Error::FilterFull { .. } => "raise --mem or --rate, or see --exact",
         // `bitsort` has no filters.
@@ -290,7 +290,7 @@ fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str
         (io::ErrorKind::OutOfMemory, "map") => {
             "ulimit -v or vm.max_map_count allows no more maps of files: give fewer files at a time"
         }
-        (io::ErrorKind::OutOfMemory, _) => "raise --mem, or lower --threads, which share it",
+        (io::ErrorKind::OutOfMemory, _) => "raise --mem, or lower --threads, which share parts of it",
         (io::ErrorKind::IsADirectory, "write") => "name a file inside it",
         (io::ErrorKind::IsADirectory, _) if is_set_file(path) => A_SET,
         (io::ErrorKind::IsADirectory, _) => "name the files inside it",
