@@ -290,7 +290,9 @@ fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str
         (io::ErrorKind::OutOfMemory, "map") => {
             "ulimit -v or vm.max_map_count allows no more maps of files: give fewer files at a time"
         }
-        (io::ErrorKind::OutOfMemory, _) => "raise --mem, or lower --threads, which share parts of it",
+        (io::ErrorKind::OutOfMemory, _) => {
+            "raise --mem, or lower --threads, which share parts of it"
+        }
         (io::ErrorKind::IsADirectory, "write") => "name a file inside it",
         (io::ErrorKind::IsADirectory, _) if is_set_file(path) => A_SET,
         (io::ErrorKind::IsADirectory, _) => "name the files inside it",
