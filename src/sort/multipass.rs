@@ -225,7 +225,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
                 context.style,
                 self.layout.output_bytes,
             );
-            emitter.begin(number, Window::of_bits(slice.base, 0));
+            emitter.begin(number, window);
             emitter.run(slice.base, slice.count)?;
             emitter.end()?;
             self.total.written += emitter.written;

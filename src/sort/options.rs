@@ -431,7 +431,8 @@ impl Sort {
         self.write(writer, spool.pack_bytes)
     }
 
-    /// Sorts into a writer, which gets nothing before all input is read.
+    /// Sorts into a writer, which gets nothing before all input is read. A [merge](Self::merge) may
+    /// have written before it meets a malformed line, or a value that is out of order.
     ///
     /// # Errors
     ///

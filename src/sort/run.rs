@@ -87,7 +87,8 @@ fn beside(sort: &Sort, opened: &[Opened], threads: usize) -> Beside {
 pub(super) fn explain(mut sort: Sort) -> Result<Explanation> {
     let Prepared { facts, wishes, sample, .. } = prepare(&mut sort)?;
     let choice = choose(&facts, &wishes);
-    Ok(Explanation::new(facts, wishes, &sample, choice?, &sort.folders))
+    let folders: &[PathBuf] = if sort.no_spill { &[] } else { &sort.folders };
+    Ok(Explanation::new(facts, wishes, &sample, choice?, folders))
 }
 
 /// Sorts into `target`.

@@ -506,6 +506,16 @@ fn many_inputs_of_many_kinds_are_sorted_and_merged() {
     work.run("a c --column id").refused("c:3: byte 5: expected a digit: \"x\"");
     parquet(&work.file("d"), &[&[10, 30], &[20, 70]], properties());
     work.run("-m d --column id").refused("d:3: 20 follows 30");
+    // Each of them has a batch that is larger than its share would be.
+    let ids: Vec<i64> = (0..60_000).collect();
+    work.write("e", text(&ids));
+    work.run("e -o e.arrow").quiet();
+    let many = format!("-m {}--mem 64M --stats=json -o out", "e.arrow ".repeat(20));
+    let ran = work.run(&many);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(crate::limits::peak(&ran.err) < 64 << 20, "{}", ran.err);
+    let copied: Vec<i64> = ids.iter().flat_map(|id| [*id; 20]).collect();
+    assert!(work.read("out") == text(&copied));
 }
 
 /// Runs on every damaged file; each must be sorted or refused, and nothing else.

@@ -215,6 +215,19 @@ fn limits_of_the_system_are_errors_and_not_ends() {
 }
 
 #[test]
+fn the_next_program_reads_no_input_twice() {
+    let work = Workspace::new();
+    work.write("ids", "1\n2\n");
+    for options in ["", "-c", "-m", "--strategy multi-pass"] {
+        let script = format!("(read -r _; {} {options}; cat) < ids", env!("CARGO_BIN_EXE_bitsort"));
+        let output = Command::new("sh").args(["-c", &script]).current_dir(work.path()).output();
+        let output = output.unwrap();
+        let expected = if options == "-c" { "" } else { "2\n" };
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{options} {output:?}");
+    }
+}
+
+#[test]
 fn options_that_would_be_ignored_are_refused() {
     let work = Workspace::new();
     work.write("ids", "1\n2\n");

@@ -2,7 +2,7 @@
 //! is no part of the first line.
 
 use super::long_line::MAX_LINE_BYTES;
-use super::open::{Content, Input, OpenOptions, Opened, Opener, head_of, is_stdin, open_file};
+use super::open::{Input, OpenOptions, Opened, Opener, head_of, is_stdin, open_file};
 use super::rule::{Purpose, Rule, Taken};
 use crate::error::{Error, Result};
 use crate::io::compression::Compression;
@@ -88,13 +88,8 @@ impl LineInputs {
     /// Opens the file of this number, if there is one.
     pub(super) fn open(&self, number: usize, opener: &mut Opener) -> Result<Option<Opened>> {
         let Some(path) = self.paths.get(number) else { return Ok(None) };
-        let is_stdin = is_stdin(path);
-        let input = if is_stdin { Input::Stdin } else { Input::Path(path.clone()) };
-        let found = opener.open(input, self.options())?;
-        if let (true, Content::Regular(file)) = (is_stdin, &found.content) {
-            file.pass().map_err(Error::io("read", path))?;
-        }
-        Ok(Some(found))
+        let input = if is_stdin(path) { Input::Stdin } else { Input::Path(path.clone()) };
+        opener.open(input, self.options()).map(Some)
     }
 
     /// Bytes of all files together; none if one is a stream or compressed. Opens the files for a

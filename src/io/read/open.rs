@@ -111,7 +111,12 @@ impl Opener {
         if matches!(input, Input::Stdin) && std::mem::replace(&mut self.stdin_is_open, true) {
             return Ok(Opened::reader("-".to_owned(), Box::new(io::empty())));
         }
-        input.open(options)
+        let is_stdin = matches!(input, Input::Stdin);
+        let found = input.open(options)?;
+        if let (true, Content::Regular(file)) = (is_stdin, &found.content) {
+            file.pass().map_err(Error::io("read", "-"))?;
+        }
+        Ok(found)
     }
 }
 
@@ -158,7 +163,7 @@ impl Input {
     }
 
     /// Memory that a decoder of this input takes, as its head says; 0 if it needs no decoder, or is
-    /// no file.
+    /// no file. Of a table nobody knows it before it is open: it may be all.
     ///
     /// # Errors
     ///
@@ -170,8 +175,11 @@ impl Input {
         }
         let file = File::open(path).map_err(Error::io("open", path))?;
         let head = head_of(&file, 0).map_err(Error::io("read", path))?;
-        let format = options.compression(&path.to_string_lossy(), &head);
-        Ok(format.map_or(0, |format| format.decoder_bytes(&head)))
+        if let Some(format) = options.compression(&path.to_string_lossy(), &head) {
+            return Ok(format.decoder_bytes(&head));
+        }
+        let is_table = !options.is_binary() && TableFormat::of_content(&head).is_some();
+        Ok(if is_table { u64::MAX } else { 0 })
     }
 
     fn open(self, options: OpenOptions<'_>) -> Result<Opened> {

@@ -3,7 +3,7 @@
 //!
 //! # Grammar
 //! A line is `blank* (number | range | block) blank* CR?` before its terminator, or blank;
-//! `blank` is a space or a tab. It has fewer than 4096 bytes; only a line of one decimal number may have more.
+//! `blank` is a space or a tab. It has fewer than 4096 bytes; only lines in decimal notation without ranges may have more.
 //!
 //! | | |
 //! |---|---|
@@ -65,7 +65,7 @@ enum LineKind {
     Blocks,
 }
 
-/// Lines have fewer bytes than this, except those of one decimal number.
+/// Lines have fewer bytes than this, except those in decimal notation without ranges.
 pub(crate) const MAX_NOTED_BYTES: usize = 4096;
 
 impl Notation {

@@ -79,7 +79,10 @@ impl fmt::Display for Explanation {
             _ => size(bytes).to_string(),
         };
         let needed = disk(choice.strategy, *disk_bytes);
-        writeln!(f, "temporary  {needed} in {}", folders.join(", "))?;
+        match &folders[..] {
+            [] => writeln!(f, "temporary  not allowed")?,
+            some => writeln!(f, "temporary  {needed} in {}", some.join(", "))?,
+        }
         let threads = layout.threads as u64;
         writeln!(f, "memory     {} limit, {threads} threads", size(wishes.memory_bytes))?;
         for (bytes, what) in layout.shares() {
