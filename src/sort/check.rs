@@ -58,22 +58,8 @@ pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
 /// Refuses inputs that are not sorted, when a merge does not read them side by side.
 pub(super) fn check_each(sort: &Sort) -> Result<()> {
     for input in &sort.inputs {
-        let again = match input {
-            Input::Path(path) if path.is_file() => Input::Path(path.clone()),
-            // Opening a missing input fails later, with its own error.
-            Input::Path(path) if !path.exists() => continue,
-            Input::Path(path) | Input::Split(path, _) => {
-                return Err(Error::CannotReread { input: path.display().to_string() });
-            }
-            Input::Stdin => return Err(Error::CannotReread { input: "-".into() }),
-            set if set.is_set() => continue,
-            Input::Pieces(source) => Input::Pieces(Arc::clone(source)),
-            Input::Values(_) => return Err(Error::CannotReread { input: "values".into() }),
-            Input::Reader(name, _) | Input::Stream(name, _) => {
-                return Err(Error::CannotReread { input: name.clone() });
-            }
-        };
-        for opened in open_all(vec![again], sort.open_options(1))? {
+        let Some(input) = again(input)? else { continue };
+        for opened in open_all(vec![input], sort.open_options(1))? {
             if let Some(Disorder { input, line, previous, value }) = disorder(sort, &opened, false)?
             {
                 return Err(Error::Unsorted { input, line, previous, value });
@@ -81,6 +67,26 @@ pub(super) fn check_each(sort: &Sort) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The input once more, to be read beside the first; none if its order needs no check.
+///
+/// # Errors
+///
+/// If it can be read only once.
+pub(super) fn again(input: &Input) -> Result<Option<Input>> {
+    let name = match input {
+        Input::Path(path) if path.is_file() => return Ok(Some(Input::Path(path.clone()))),
+        // Opening a missing input fails later, with its own error.
+        Input::Path(path) if !path.exists() => return Ok(None),
+        set if set.is_set() => return Ok(None),
+        Input::Pieces(source) => return Ok(Some(Input::Pieces(Arc::clone(source)))),
+        Input::Path(path) | Input::Split(path, _) => path.display().to_string(),
+        Input::Stdin => "-".into(),
+        Input::Values(_) => "values".into(),
+        Input::Reader(name, _) | Input::Stream(name, _) => name.clone(),
+    };
+    Err(Error::CannotReread { input: name })
 }
 
 /// The first place where an input is out of order. With `strict`, equal neighbours are out of order

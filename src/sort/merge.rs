@@ -1,6 +1,6 @@
 //! Merges sorted inputs. Each input takes constant memory.
 
-use super::check::{check_each, first_disorder};
+use super::check::{again, check_each, first_disorder};
 use super::finish::emit::{Emitter, Output as Parts, Style, Target};
 use super::options::Sort;
 use super::partitioning::Window;
@@ -57,11 +57,19 @@ impl Run<'_> {
     }
 }
 
-/// Whether the decoders of all inputs fit in the memory for them; a merge needs all at once.
+/// Whether the decoders of all inputs fit in the memory for them; a merge needs all at once. The pages
+/// of a table may have any size, so tables fit only where an input cannot be read twice.
 fn decoders_fit(sort: &Sort, count: u64) -> Result<bool> {
+    /// What a reader of a table takes at least.
+    const TABLE_BYTES: u64 = 8 << 20;
     let options = sort.open_options(count);
+    let twice = sort.inputs.iter().all(|input| again(input).is_ok());
     for input in &sort.inputs {
-        if input.decoder_bytes(options)? > options.unpack_bytes {
+        let fits = match input.decoder_bytes(options)? {
+            Some(bytes) => bytes <= options.unpack_bytes,
+            None => !twice && TABLE_BYTES <= options.unpack_bytes,
+        };
+        if !fits {
             return Ok(false);
         }
     }

@@ -506,6 +506,7 @@ fn many_inputs_of_many_kinds_are_sorted_and_merged() {
     work.run("a c --column id").refused("c:3: byte 5: expected a digit: \"x\"");
     parquet(&work.file("d"), &[&[10, 30], &[20, 70]], properties());
     work.run("-m d --column id").refused("d:3: 20 follows 30");
+    assert_eq!(work.run_with("-m a - --column id", b"id\n20\n40\n").quiet(), expected);
     // Each of them has a batch that is larger than its share would be.
     let ids: Vec<i64> = (0..60_000).collect();
     work.write("e", text(&ids));

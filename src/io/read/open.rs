@@ -163,23 +163,23 @@ impl Input {
     }
 
     /// Memory that a decoder of this input takes, as its head says; 0 if it needs no decoder, or is
-    /// no file. Of a table nobody knows it before it is open: it may be all.
+    /// no file. None for a table, which does not say it.
     ///
     /// # Errors
     ///
     /// If the file cannot be read.
-    pub(crate) fn decoder_bytes(&self, options: OpenOptions<'_>) -> Result<u64> {
-        let Self::Path(path) = self else { return Ok(0) };
+    pub(crate) fn decoder_bytes(&self, options: OpenOptions<'_>) -> Result<Option<u64>> {
+        let Self::Path(path) = self else { return Ok(Some(0)) };
         if !path.is_file() {
-            return Ok(0); // opening it later reports that it is missing
+            return Ok(Some(0)); // opening it later reports that it is missing
         }
         let file = File::open(path).map_err(Error::io("open", path))?;
         let head = head_of(&file, 0).map_err(Error::io("read", path))?;
         if let Some(format) = options.compression(&path.to_string_lossy(), &head) {
-            return Ok(format.decoder_bytes(&head));
+            return Ok(Some(format.decoder_bytes(&head)));
         }
         let is_table = !options.is_binary() && TableFormat::of_content(&head).is_some();
-        Ok(if is_table { u64::MAX } else { 0 })
+        Ok((!is_table).then_some(0))
     }
 
     fn open(self, options: OpenOptions<'_>) -> Result<Opened> {
