@@ -145,20 +145,31 @@ fn change_detached<T: Send>(
     }))
 }
 
-fn assign(slf: &Bound<'_, BitSet>, other: &Source, operation: Operation) -> PyResult<()> {
-    other.check()?;
-    if let Source::Memory(other) = other {
-        return change_detached(slf, |set| operation.assign(set, other));
+/// Changes the set by all others, once or not at all.
+fn assign(slf: &Bound<'_, BitSet>, others: &[Source], operation: Operation) -> PyResult<()> {
+    others.iter().try_for_each(Source::check)?;
+    let in_memory: Option<Vec<_>> = others
+        .iter()
+        .map(|other| match other {
+            Source::Memory(set) => Some(set),
+            Source::File(_) => None,
+        })
+        .collect();
+    if let Some(others) = in_memory {
+        let change =
+            |set: &mut IntegerSet| others.iter().for_each(|other| operation.assign(set, other));
+        return change_detached(slf, change);
     }
     // Other threads may change the set while the result is computed. Then it is computed again.
     for _ in 0..2 {
         let ours = slf.as_super().get().source(slf.py())?;
-        let result = operation.compute(slf.py(), &[ours.clone(), other.clone()])?;
-        if replace(slf, &ours, result)? {
+        let sets: Vec<_> = std::iter::once(&ours).chain(others).cloned().collect();
+        if replace(slf, &ours, operation.compute(slf.py(), &sets)?)? {
             return Ok(());
         }
     }
-    let other = Operation::Or.compute(slf.py(), std::slice::from_ref(other))?;
+    let join = if operation == Operation::And { operation } else { Operation::Or };
+    let other = join.compute(slf.py(), others)?;
     change_detached(slf, |set| operation.assign(set, &other))
 }
 
@@ -178,14 +189,9 @@ fn assign_all(
     others: &Bound<'_, PyTuple>,
     operation: Operation,
 ) -> PyResult<()> {
-    // Convert all of them before the set changes, and read all files: it changes once or not at all.
+    // Convert all of them before the set changes.
     let others = others.iter().map(|other| operand(&other)).collect::<PyResult<Vec<_>>>()?;
-    if others.len() > 1 && others.iter().any(|other| matches!(other, Source::File(_))) {
-        let join = if operation == Operation::And { operation } else { Operation::Or };
-        let joined = Source::Memory(Arc::new(join.compute(slf.py(), &others)?));
-        return assign(slf, &joined, operation);
-    }
-    others.iter().try_for_each(|other| assign(slf, other, operation))
+    assign(slf, &others, operation)
 }
 
 /// An assigning operator, which only takes sets.
@@ -206,7 +212,7 @@ fn assign_set(
             "unsupported operand type(s) for {sign}: 'bitsort.BitSet' and '{kind}'"
         )));
     }
-    assign(slf, &operand(other)?, operation)
+    assign(slf, &[operand(other)?], operation)
 }
 
 #[pymethods]
@@ -433,7 +439,7 @@ impl BitSet {
         slf: &Bound<'_, Self>,
         other: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        assign(slf, &operand(other)?, Operation::Xor)
+        assign(slf, &[operand(other)?], Operation::Xor)
     }
 
     fn __iand__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {

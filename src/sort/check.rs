@@ -52,6 +52,7 @@ pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
     if matches!(sort.invalid, InvalidLines::Reject(_)) {
         return Err(Error::usage("a check collects no rejected lines"));
     }
+    input.pass()?;
     disorder(&sort, &input, sort.selection.distinct)
 }
 

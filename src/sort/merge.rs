@@ -58,12 +58,12 @@ impl Run<'_> {
 }
 
 /// Whether the decoders of all inputs fit in the memory for them; a merge needs all at once. The pages
-/// of a table may have any size, so tables fit only where an input cannot be read twice.
+/// of a table may have any size, so several inputs with a table fit only if one cannot be read twice.
 fn decoders_fit(sort: &Sort, count: u64) -> Result<bool> {
     /// What a reader of a table takes at least.
     const TABLE_BYTES: u64 = 8 << 20;
     let options = sort.open_options(count);
-    let twice = sort.inputs.iter().all(|input| again(input).is_ok());
+    let twice = sort.inputs.len() > 1 && sort.inputs.iter().all(|input| again(input).is_ok());
     for input in &sort.inputs {
         let fits = match input.decoder_bytes(options)? {
             Some(bytes) => bytes <= options.unpack_bytes,
@@ -93,6 +93,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     let started = Instant::now();
     let inputs = std::mem::take(&mut sort.inputs);
     let opened = open_all(inputs, sort.open_options(count))?;
+    opened.iter().try_for_each(Opened::pass)?;
     let block_bytes = sort.tuning.block_bytes.unwrap_or(block_bytes);
     let block_format = sort.block_format(block_bytes.next_multiple_of(8));
     let options = sort.scan_options(&block_format);
@@ -147,12 +148,14 @@ fn sort_instead(
     unpack_fits: bool,
 ) -> Result<(Report, Rejects)> {
     check_each(&sort)?;
+    let checks = u64::from(sort.inputs.iter().any(|input| !input.is_set()));
     if !unpack_fits {
         let bytes = Budget::of(ByteSize::from_bytes(sort.limit_bytes())).decoders_left();
         sort.memory = Some(sort.rest().without(bytes)?);
         sort.beside.unpacking += bytes;
     }
-    run::run(sort, target)
+    let (report, rejects) = run::run(sort, target)?;
+    Ok((Report { passes: report.passes + checks, ..report }, rejects))
 }
 
 fn merge(runs: &mut [Run<'_>], output: &mut Output<'_, '_>) -> Result<()> {

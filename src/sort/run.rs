@@ -96,6 +96,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     let started = Instant::now();
     let Prepared { opened, mut block_format, sample, facts, wishes } = prepare(&mut sort)?;
     let Choice { strategy, cost, .. } = choose(&facts, &wishes)?;
+    opened.iter().try_for_each(Opened::pass)?;
     block_format.block_bytes = cost.layout.block_bytes;
     if let Some(width) = block_format.format.value_bytes() {
         block_format.block_bytes = block_format.block_bytes / width * width;

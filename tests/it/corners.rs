@@ -225,6 +225,10 @@ fn the_next_program_reads_no_input_twice() {
         let expected = if options == "-c" { "" } else { "2\n" };
         assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{options} {output:?}");
     }
+    // What only looks leaves all to the next one.
+    let script = format!("({0} --explain > plan; {0}) < ids", env!("CARGO_BIN_EXE_bitsort"));
+    let output = Command::new("sh").args(["-c", &script]).current_dir(work.path()).output();
+    assert_eq!(String::from_utf8_lossy(&output.unwrap().stdout), "1\n2\n");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn a_hint_says_what_helps_with_this_input() {
     assert_eq!((note.code, &*note.out), (Some(0), ""));
     assert!(note.err.contains("no row has a value in this column; check"), "{}", note.err);
     assert_eq!(work.run_with("--column 2 --header", b"PAR1,id\n5,7\n").quiet(), "7\n");
-    for name in ["PAR1_x", "ARROW1", "ARROW1_x"] {
+    for name in ["PAR1_x", "PAR1\u{e4}", "ARROW1", "ARROW1_x"] {
         work.write("par.csv", format!("{name},id\n5,7\n"));
         assert_eq!(work.run("par.csv --column 2 --header").quiet(), "7\n", "{name}");
     }

@@ -89,7 +89,9 @@ impl LineInputs {
     pub(super) fn open(&self, number: usize, opener: &mut Opener) -> Result<Option<Opened>> {
         let Some(path) = self.paths.get(number) else { return Ok(None) };
         let input = if is_stdin(path) { Input::Stdin } else { Input::Path(path.clone()) };
-        opener.open(input, self.options()).map(Some)
+        let found = opener.open(input, self.options())?;
+        found.pass()?;
+        Ok(Some(found))
     }
 
     /// Bytes of all files together; none if one is a stream or compressed. Opens the files for a

@@ -111,12 +111,7 @@ impl Opener {
         if matches!(input, Input::Stdin) && std::mem::replace(&mut self.stdin_is_open, true) {
             return Ok(Opened::reader("-".to_owned(), Box::new(io::empty())));
         }
-        let is_stdin = matches!(input, Input::Stdin);
-        let found = input.open(options)?;
-        if let (true, Content::Regular(file)) = (is_stdin, &found.content) {
-            file.pass().map_err(Error::io("read", "-"))?;
-        }
-        Ok(found)
+        input.open(options)
     }
 }
 
@@ -250,6 +245,20 @@ pub(crate) fn standard_input() -> Result<File> {
 }
 
 impl Opened {
+    /// Moves the position of standard input, if a file is there, to its end, so that the next program
+    /// reads nothing twice. For a run that reads all.
+    pub(crate) fn pass(&self) -> Result<()> {
+        let mut file = match &self.content {
+            Content::Regular(regular) => regular.file(),
+            Content::Table(table) => table.file(),
+            Content::Values(_) | Content::Pieces { .. } | Content::Stream(_) => return Ok(()),
+        };
+        if self.name == "-" {
+            file.seek(io::SeekFrom::End(0)).map_err(Error::io("read", "-"))?;
+        }
+        Ok(())
+    }
+
     /// Wraps a reader whose bytes are never unpacked.
     pub(crate) fn reader(name: String, reader: Box<dyn Read + Send>) -> Self {
         Self::stream(name, Stream::of_reader(reader))

@@ -5,7 +5,7 @@ use super::unchanged::{Mark, mark_of};
 use crate::error::{Error, Result};
 use crate::kernel::in_usize;
 use std::fs::File;
-use std::io::{self, Seek};
+use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,10 +96,8 @@ impl RegularFile {
         Ok((read, read < wanted || read as u64 == left))
     }
 
-    /// Moves the shared position of standard input to its end, so that the next program reads
-    /// nothing twice.
-    pub(super) fn pass(&self) -> io::Result<()> {
-        (&self.file).seek(io::SeekFrom::End(0)).map(drop)
+    pub(super) fn file(&self) -> &File {
+        &self.file
     }
 
     /// The present size of the file.

@@ -131,6 +131,8 @@ struct Outline {
     batches: Vec<Block>,
     /// The blocks of the dictionaries. In a stream, what a later one appends may come behind batches.
     dictionaries: Vec<Block>,
+    /// How many of them come before the batches of a stream, so that the last one of a column counts.
+    early: usize,
     rows: Vec<u64>,
 }
 
@@ -251,7 +253,7 @@ impl Outline {
             rows.push(rows_of(&message)?);
         }
         let dictionaries = footer.dictionaries().iter().flatten().copied().collect();
-        Ok(Self { schema, version, encodings, batches, dictionaries, rows })
+        Ok(Self { schema, version, encodings, batches, dictionaries, early: 0, rows })
     }
 
     /// Reads the outline of a file or a stream. It stays in memory, so it takes no more than it needs.
@@ -273,7 +275,7 @@ impl Outline {
         let encodings = encodings_of(&schema);
         let (schema, version) = (schema_of(schema)?, head.version());
         let (mut batches, mut dictionaries, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-        let mut at = first.head_bytes;
+        let (mut at, mut early) = (first.head_bytes, 0);
         while let Some(found) = framed(bytes, at)? {
             let message = message(&found.metadata)?;
             let body = u64::try_from(message.bodyLength());
@@ -290,6 +292,7 @@ impl Outline {
                 }
                 MessageHeader::DictionaryBatch => {
                     dictionaries.push(block);
+                    early += usize::from(batches.is_empty());
                     check_batches(dictionaries.len(), bytes.limit_bytes)?;
                 }
                 _ => {}
@@ -301,7 +304,7 @@ impl Outline {
                 "something follows the end of the stream: make it a file of its own",
             ));
         }
-        Ok(Self { schema, version, encodings, batches, dictionaries, rows })
+        Ok(Self { schema, version, encodings, batches, dictionaries, early, rows })
     }
 }
 
@@ -327,7 +330,7 @@ impl ArrowTable {
     ) -> Result<Opened<Self>, Refused> {
         let TableOptions { column: wanted, keys, .. } = options;
         let outline = caught(|| Outline::of(&bytes))?;
-        let Outline { schema, version, encodings, batches, dictionaries, rows } = outline;
+        let Outline { schema, version, encodings, batches, dictionaries, early, rows } = outline;
         // Integers that are values of a dictionary may be codes of names: prefer plain ones.
         let has_plain = schema.fields().iter().any(|field| field.data_type().is_integer());
         let takes_encoded = wanted.is_some() || !has_plain;
@@ -351,7 +354,8 @@ impl ArrowTable {
                 DataType::Dictionary(_, values) => {
                     let id = encodings.get(column).copied().flatten();
                     let bytes = FileBytes { limit_bytes: left, ..bytes.clone() };
-                    let (dictionary, taken) = read_dictionary(&bytes, id, values, &dictionaries)?;
+                    let blocks = dictionaries.split_at(early);
+                    let (dictionary, taken) = read_dictionary(&bytes, id, values, blocks)?;
                     left -= taken;
                     Some(dictionary)
                 }
@@ -424,14 +428,14 @@ impl ArrowTable {
     }
 }
 
-/// Reads the dictionary of this number, which stays in memory, and passes over others. It may grow, and
-/// is refused if another one takes its place. Also gives the bytes that it takes, packed and unpacked
+/// Reads the dictionary of this number, which stays in memory, and passes over others. It may grow; those
+/// in the first of `blocks` may also take each other's place. Also gives the bytes that it takes, packed and unpacked
 /// together: at most the limit of `bytes`.
 fn read_dictionary(
     bytes: &FileBytes,
     id: Option<i64>,
     values: &DataType,
-    blocks: &[Block],
+    (early, late): (&[Block], &[Block]),
 ) -> io::Result<(Dictionary, u64)> {
     let schema = Arc::new(Schema::new(vec![Field::new("values", values.clone(), true)]));
     let (mut parts, mut taken) = (Vec::new(), 0_u64);
@@ -442,7 +446,7 @@ fn read_dictionary(
         }
         Ok(())
     };
-    for block in blocks {
+    for (index, block) in early.iter().chain(late).enumerate() {
         let (at, head_bytes, whole) = place_of(block)?;
         let found = framed(bytes, at)?.ok_or_else(|| invalid("a dictionary is missing"))?;
         let head = message(&found.metadata)?;
@@ -468,9 +472,12 @@ fn read_dictionary(
             read_record_batch(&body, values, schema, &none, None, &head.version()).map_err(error)
         })?;
         if !batch.isDelta() && !parts.is_empty() {
-            let what = "the dictionary of the column is replaced on the way, as it cannot be in a \
-                        file: write one";
-            return Err(unsupported(what));
+            if index >= early.len() {
+                let what = "the dictionary of the column is replaced, and earlier rows would lose \
+                            theirs: write the column without one";
+                return Err(unsupported(what));
+            }
+            parts.clear();
         }
         parts.extend(read.columns().first().cloned());
     }

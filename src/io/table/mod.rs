@@ -48,6 +48,7 @@ pub(crate) use rows::{GapContent, Keys, Rows};
 #[cfg(feature = "columnar")]
 pub(crate) use writer::TableWriter;
 
+use crate::io::roaring::has_no_controls;
 use std::fmt;
 use std::path::Path;
 
@@ -125,8 +126,9 @@ impl TableFormat {
     pub(crate) fn of_content(bytes: &[u8]) -> Option<Self> {
         match bytes {
             // The first field of delimited text.
-            [b'P', b'A', b'R', b'1', next, ..] | [b'A', b'R', b'R', b'O', b'W', b'1', next, ..]
-                if next.is_ascii_graphic() || matches!(next, b'\t' | b'\n' | b'\r') =>
+            [b'P', b'A', b'R', b'1', rest @ ..]
+            | [b'A', b'R', b'R', b'O', b'W', b'1', rest @ ..]
+                if goes_on_as_text(rest) =>
             {
                 None
             }
@@ -138,6 +140,12 @@ impl TableFormat {
             _ => None,
         }
     }
+}
+
+/// Whether text has these bytes behind a first word. In a table a number follows, which has zeros.
+fn goes_on_as_text(rest: &[u8]) -> bool {
+    let is_blank = rest.first().is_none_or(|&byte| byte == b' ');
+    !is_blank && has_no_controls(&rest[..rest.len().min(4)])
 }
 
 impl fmt::Display for TableFormat {

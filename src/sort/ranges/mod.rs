@@ -213,6 +213,7 @@ fn gather(
     lists: usize,
     invalid: Invalid<'_>,
 ) -> Result<(Tally, Vec<Gatherer>)> {
+    opened.iter().try_for_each(Opened::pass)?;
     let (rest, progress) = (sort.rest(), &*sort.progress);
     let unpacks = opened.iter().any(Opened::may_unpack);
     let unpacking = if unpacks { rest.unpacking() } else { 0 };
