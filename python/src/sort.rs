@@ -543,7 +543,8 @@ pub(crate) struct Report {
     blank: u64,
     /// Header lines that were skipped.
     headers: u64,
-    /// How it was sorted: "in-memory", "dense", "spill" or "multi-pass"; None for a merge.
+    /// How it was sorted: "in-memory", "dense", "spill" or "multi-pass"; None for a merge that reads
+    /// its inputs side by side.
     strategy: Option<&'static str>,
     /// Times that the input was read.
     passes: u64,

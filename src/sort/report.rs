@@ -30,7 +30,7 @@ pub struct Report {
     /// Whether lines stood for ranges. Then each run counts once in `written`, and a line that
     /// became part of another line's run counts as dropped.
     pub ranges: bool,
-    /// The strategy; `None` without a sort (merge, ranges).
+    /// The strategy; `None` without a sort (ranges, and a merge that reads its inputs side by side).
     pub strategy: Option<Strategy>,
     /// Times that the input was read.
     pub passes: u64,

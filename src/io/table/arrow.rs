@@ -429,8 +429,8 @@ impl ArrowTable {
 }
 
 /// Reads the dictionary of this number, which stays in memory, and passes over others. It may grow; those
-/// in the first of `blocks` may also take each other's place. Also gives the bytes that it takes, packed and unpacked
-/// together: at most the limit of `bytes`.
+/// in the first of `blocks` may also take each other's place. Also gives the bytes that it takes,
+/// packed and unpacked together: at most the limit of `bytes`.
 fn read_dictionary(
     bytes: &FileBytes,
     id: Option<i64>,
