@@ -77,8 +77,8 @@ fn decoders_fit(sort: &Sort, count: u64) -> Result<bool> {
 }
 
 /// Merges into `sink`. If the buffers or decoders of all inputs do not fit in memory, it checks
-/// that each input is sorted and then sorts them all: the output is the same. It also does so with
-/// tables, whose readers hold whole pages, and with sets in reverse order.
+/// that each input is sorted and then sorts them all: the output is the same. It also does so if a
+/// table is among several inputs, and with sets in reverse order.
 pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects)> {
     let inputs = sort.inputs.len().max(1);
     let share = sort.rest().merge(inputs, sort.column.is_some());

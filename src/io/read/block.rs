@@ -336,12 +336,13 @@ impl Block {
         };
         self.offset = place(start);
         // The last line ends at or behind the last byte of the claim.
-        if let Some(line_end) = self.end_of_line(last_byte..end) {
-            self.span = start..line_end;
-            return Ok(());
-        }
         let last_line = self.start_of_last_line(start..last_byte);
+        let mut looked_at = last_byte;
         loop {
+            if let Some(line_end) = self.end_of_line(looked_at..end) {
+                self.span = start..line_end;
+                return Ok(());
+            }
             if at_end {
                 self.span = start..end;
                 return match self.rule.taken {
@@ -359,12 +360,8 @@ impl Block {
                 }
                 Taken::Lines { .. } => {}
             }
-            let looked_at = end;
+            looked_at = end;
             (end, at_end) = self.append(file, end, place(end), 0, end - last_line)?;
-            if let Some(line_end) = self.end_of_line(looked_at..end) {
-                self.span = start..line_end;
-                return Ok(());
-            }
         }
     }
 

@@ -142,7 +142,7 @@ impl TableFormat {
     }
 }
 
-/// Whether text has these bytes behind a first word. In a table a number follows, which has zeros.
+/// Whether text has these bytes behind the mark. In a table a control character follows soon.
 fn goes_on_as_text(rest: &[u8]) -> bool {
     let is_blank = rest.first().is_none_or(|&byte| byte == b' ');
     !is_blank && has_no_controls(&rest[..rest.len().min(4)])

@@ -3,7 +3,8 @@
 //!
 //! # Grammar
 //! A line is `blank* (number | range | block) blank* CR?` before its terminator, or blank;
-//! `blank` is a space or a tab. It has fewer than 4096 bytes; only lines in decimal notation without ranges may have more.
+//! `blank` is a space or a tab. It has fewer than 4096 bytes; only lines in decimal notation without
+//! ranges may have more.
 //!
 //! | | |
 //! |---|---|
