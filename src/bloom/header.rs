@@ -6,7 +6,7 @@ use super::filter::Goal;
 use super::params::{MAX_HASHES, is_rate};
 use super::scheme::Scheme;
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
-use crate::io::page::{Damage, Format};
+use crate::io::page::{Damage, Format, check_page};
 
 /// The first bytes of every `.bloom` file.
 pub(super) const MAGIC: [u8; 8] = *b"\x89BLM\x0D\x0A\x1A\x0A";
@@ -113,6 +113,7 @@ impl Header {
         if next() != len || checksums.end() != len {
             return Err(Damage::at(112, "the length of the file is not what its header says"));
         }
+        check_page(file, header.to_bytes().as_ref())?;
         Ok(header)
     }
 

@@ -136,6 +136,34 @@ impl Format {
     }
 }
 
+/// Checks that the header of `file` is `page`, which was made of what was read of it. Otherwise it
+/// has bytes that the reader passed over.
+///
+/// # Errors
+///
+/// The first of these bytes.
+pub(crate) fn check_page(file: &[u8], page: Option<&[u8; HEADER_BYTES]>) -> Result<(), Damage> {
+    let page = page.ok_or(Damage::at(16, "there can be no such header"))?;
+    match page.iter().zip(file).position(|(expected, byte)| expected != byte) {
+        None => Ok(()),
+        Some(at) => Err(Damage::at(at as u64, "the header says what this program does not know")),
+    }
+}
+
+/// Makes all checksums of a file of at most one block fit, as somebody would who knows them.
+#[cfg(test)]
+pub(crate) fn fix_checksums(file: &mut [u8]) {
+    let own = file.len().saturating_sub(8);
+    let block_end = own.saturating_sub(8).max(HEADER_BYTES); // a file without blocks has only its own
+    for (from, to) in [(0, CHECKSUM_AT), (HEADER_BYTES, block_end), (block_end, own)] {
+        let sum = file.get(from..to).filter(|bytes| !bytes.is_empty()).map(xxh3_64);
+        let place = file.get_mut(to..).and_then(<[u8]>::first_chunk_mut);
+        if let (Some(sum), Some(place)) = (sum, place) {
+            *place = sum.to_le_bytes();
+        }
+    }
+}
+
 /// Whether `head` begins as the files in formats of this crate do: 0x89, the letters of a format, and
 /// line ends.
 pub(crate) fn may_begin(head: &[u8]) -> bool {
@@ -176,7 +204,7 @@ fn head_of(path: &Path) -> Option<[u8; 8]> {
     file.read_exact(&mut head).ok().map(|()| head)
 }
 
-/// The fields of a page, one after the other. Behind the last one everything is 0.
+/// The fields of a page, one after the other.
 pub(crate) struct Fields<'f>(&'f [u8]);
 
 impl<'f> Fields<'f> {

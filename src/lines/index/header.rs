@@ -6,7 +6,7 @@ use crate::bloom::header::hashes_of;
 use crate::bloom::params::is_rate;
 use crate::bloom::sliced::MAX_BLOCKS;
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
-use crate::io::page::{Damage, Format};
+use crate::io::page::{Damage, Format, check_page};
 
 /// The first bytes of every index.
 const FORMAT: Format =
@@ -186,6 +186,7 @@ impl Stat {
         if index_bytes != len || at.checksums.offset.checked_add(at.checksums.len) != Some(len) {
             return Err(Damage::at(192, "the length of the file is not what its header says"));
         }
+        check_page(file, stat.to_bytes().as_ref())?;
         Ok((stat, at))
     }
 }

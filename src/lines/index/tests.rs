@@ -3,6 +3,7 @@
 use super::rows::rows;
 use super::*;
 use crate::error::{DataChange, Error};
+use crate::io::page::fix_checksums;
 use crate::size::ByteSize;
 use proptest::prelude::*;
 use std::fs::{self, File, OpenOptions};
@@ -305,18 +306,6 @@ fn answer_or_error(case: &Case, rule: &KeyRule) {
         let found = index.get(&rule.key_of(row)).unwrap();
         assert!(found.lines.contains(&line), "{rule:?}");
     }
-}
-
-/// Makes all checksums of an index fit, where these are.
-fn fix_checksums(index: &mut [u8]) {
-    use xxhash_rust::xxh3::xxh3_64;
-    let sum = xxh3_64(&index[..4088]);
-    index[4088..4096].copy_from_slice(&sum.to_le_bytes());
-    let own = index.len() - 8;
-    let sum = xxh3_64(&index[4096..own - 8]);
-    index[own - 8..own].copy_from_slice(&sum.to_le_bytes());
-    let sum = xxh3_64(&sum.to_le_bytes());
-    index[own..].copy_from_slice(&sum.to_le_bytes());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The first page of a `.bits` file; specified in `docs/format.md`.
 
-use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks};
+use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks, check_page};
 use crate::set::sparse::{self, GROUP_VALUES};
 use crate::set::view::{ENTRY_BYTES, RUN_BYTES};
 
@@ -158,6 +158,7 @@ impl Header {
             checksums,
         };
         header.check(file.len() as u64)?;
+        check_page(file, header.to_bytes().as_ref())?;
         Ok(header)
     }
 

@@ -1,7 +1,7 @@
 //! The header and the directory of a `.sets` file; specified in `docs/format.md`.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks};
+use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks, check_page};
 use crate::set::file::Representation;
 use std::path::Path;
 
@@ -55,6 +55,7 @@ impl Header {
         }
         let header = Self { count, bodies, keys, directory, checksums };
         header.check(file.len() as u64)?;
+        check_page(file, header.to_bytes().as_ref())?;
         Ok(header)
     }
 
