@@ -81,7 +81,8 @@ pub(crate) fn push_runs(
     let (mut key, mut containers, mut runs) = (0, 0, Vec::new());
     while source.next(&mut runs)? {
         for &[first, last] in &runs {
-            containers += (last >> 16) - (first >> 16) + 1;
+            let shares_container = !parts.is_empty() && first >> 16 == key;
+            containers += (last >> 16) - (first >> 16) + u64::from(!shares_container);
             if containers > MAX_CONTAINERS {
                 return Err(Error::TooWide { first, last, limit: MAX_VALUES });
             }
@@ -163,6 +164,45 @@ pub(super) mod tests {
         let refused = kept.runs(&mut Given::new([[5, 5], [1 << 20, u64::MAX]])).unwrap_err();
         assert!(matches!(refused, Error::TooWide { last: u64::MAX, .. }), "{refused}");
         assert!(kept.0.is_empty(), "{:?}", kept.0);
+    }
+
+    /// Runs of every second number.
+    struct Odd {
+        next: u64,
+        end: u64,
+    }
+
+    impl RunSource for Odd {
+        fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<bool> {
+            runs.clear();
+            let end = self.end.min(self.next + 2 * BATCH as u64);
+            runs.extend((self.next..end).skip(1).step_by(2).map(|odd| [odd, odd]));
+            self.next = end;
+            Ok(!runs.is_empty())
+        }
+
+        fn check(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn any_number_of_runs_fits_in_few_containers() {
+        #[derive(Default)]
+        struct Count(u64);
+
+        impl ValueSink for Count {
+            fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+                assert_eq!((key, container.len()), (self.0, SPAN / 2));
+                self.0 += 1;
+                Ok(())
+            }
+        }
+
+        let containers = if cfg!(miri) { 3 } else { 16_000 };
+        let mut count = Count::default();
+        push_runs(&mut count, &mut Odd { next: 0, end: containers << 16 }).unwrap();
+        assert_eq!(count.0, containers);
     }
 
     #[test]
