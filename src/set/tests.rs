@@ -1,4 +1,5 @@
 use super::*;
+use crate::io::page::fix_checksums;
 use crate::number::Format;
 use crate::progress::Progress;
 use crate::set::container::Op;
@@ -571,7 +572,7 @@ fn values_in_disorder_are_neither_copied_nor_written() {
 }
 
 #[test]
-fn a_header_that_lies_of_the_number_of_values_is_not_taken() {
+fn a_header_that_lies_is_not_taken() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.bits");
     let sets = [vec![], vec![1, 2, 3, 70_000], vec![5, 1 << 40, 1 << 50]];
@@ -581,16 +582,43 @@ fn a_header_that_lies_of_the_number_of_values_is_not_taken() {
                 continue;
             }
             set.iter().copied().collect::<IntegerSet>().write_as(&path, format).unwrap();
-            let mut bytes = std::fs::read(&path).unwrap();
-            bytes[32] ^= 1;
-            let sum = xxhash_rust::xxh3::xxh3_64(&bytes[..4088]);
-            bytes[4088..4096].copy_from_slice(&sum.to_le_bytes());
-            std::fs::write(&path, &bytes).unwrap();
-            let error = SetFile::open(&path).unwrap_err().to_string();
-            let said = "byte 32: the number of values is not that of the set";
-            assert!(error.ends_with(said), "{error}");
+            let bytes = std::fs::read(&path).unwrap();
+            let unknown = "the header says what this program does not know";
+            for (at, said) in [
+                (32, "the number of values is not that of the set"),
+                (14, unknown),
+                (128, unknown),
+                (4087, unknown),
+            ] {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= 1;
+                fix_checksums(&mut bytes);
+                std::fs::write(&path, &bytes).unwrap();
+                let error = SetFile::open(&path).unwrap_err().to_string();
+                assert!(error.ends_with(&format!("byte {at}: {said}")), "{error}");
+            }
         }
     }
+}
+
+#[test]
+fn containers_that_lie_of_their_sizes_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.bits");
+    let set = IntegerSet::from_ranges([5..=20_000, 100_000..=120_000]);
+    set.write_as(&path, SetFormat::RoaringBits).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    // A cookie, a flag for each container, and then the keys and the sizes, less 1.
+    let [first, second] = [4096 + 7, 4096 + 11];
+    let size = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+    let sizes = [size(first) - 9000, size(second) + 9000];
+    for (at, size) in [first, second].into_iter().zip(sizes) {
+        bytes[at..at + 2].copy_from_slice(&size.to_le_bytes());
+    }
+    fix_checksums(&mut bytes);
+    std::fs::write(&path, &bytes).unwrap();
+    let error = SetFile::open(&path).unwrap().verify().unwrap_err().to_string();
+    assert!(error.ends_with("the number of values of a container is wrong"), "{error}");
 }
 
 #[test]

@@ -547,7 +547,7 @@ impl SetFile {
 
     fn verify_containers(&self, progress: &Progress) -> Result<()> {
         let damaged = self.damaged();
-        let mut cursor = self.view().cursor();
+        let mut cursor = self.view().without_ranks().cursor();
         let max = self.view().max().map_err(&damaged)?;
         progress.enter(Phase::Walk, max.map_or(0, |max| (max >> 16) + 1));
         let has_ranks = self.view().has_ranks();

@@ -1,5 +1,6 @@
 //! The values of a set that finds them by their ranks, in order, from either end.
 
+use super::search::sum;
 use super::walk::{BLOCK, DISORDER};
 use super::{Damage, RunList, SparseView};
 use std::ops::Range;
@@ -80,7 +81,7 @@ impl<'a> ByRank<'a> {
     pub(super) fn new(view: Ranked<'a>, ends: Option<(u64, u64)>) -> Self {
         let ranks = ends.map_or(Ok(0..0), |(first, last)| {
             let (end, is_there) = view.position(last)?;
-            Ok(view.position(first)?.0..end + u64::from(is_there))
+            Ok(view.position(first)?.0..sum(end, is_there.into())?)
         });
         let (ranks, damage) = match ranks {
             Ok(ranks) => (ranks, None),

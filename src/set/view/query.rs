@@ -107,6 +107,14 @@ impl<'a> SetView<'a> {
         matches!(self.0, Shape::Roaring(roaring) if roaring.has_ranks())
     }
 
+    /// The same without these numbers: a cursor then counts the values of each container.
+    pub(crate) fn without_ranks(self) -> Self {
+        match self.0 {
+            Shape::Roaring(roaring) => Self(Shape::Roaring(roaring.without_ranks())),
+            _ => self,
+        }
+    }
+
     /// Number of values in containers with keys below `key`.
     fn rank_of_key(self, key: u64) -> Result<u64, Damage> {
         Ok(match self.0 {
@@ -338,17 +346,20 @@ fn select_in(
     before: u64,
     index: u64,
 ) -> Result<Found<'_>, Damage> {
-    let rank = |place: usize| sum(before, roaring.rank(place));
-    let place = if roaring.has_ranks() {
-        last_up_to(roaring.len(), index, rank)?
+    let Some(last) = roaring.len().checked_sub(1) else { return Ok(None) };
+    let (place, passed) = if roaring.has_ranks() {
+        let rank = |place: usize| sum(before, roaring.rank(place));
+        let Some(place) = last_up_to(roaring.len(), index, rank)? else { return Ok(None) };
+        (place, roaring.rank(place))
     } else {
-        // Each rank is a sum over all containers before.
-        let mut behind = 0;
-        roaring.pass(&mut behind, difference(index, before)?);
-        roaring.len().checked_sub(1).map(|last| last.min(behind))
+        // Each rank would be a sum over all containers before.
+        let mut place = 0;
+        match roaring.pass(&mut place, difference(index, before)?) {
+            passed if place <= last => (place, passed),
+            all => (last, difference(all, roaring.cardinality(last).into())?),
+        }
     };
-    let Some(place) = place else { return Ok(None) };
-    let (key, before) = (high | u64::from(roaring.key(place)), rank(place)?);
+    let (key, before) = (high | u64::from(roaring.key(place)), sum(before, passed)?);
     let is_behind = index - before >= roaring.cardinality(place).into();
     Ok(Some((key, roaring.get(place)?, before, is_behind && place + 1 == roaring.len())))
 }

@@ -106,6 +106,11 @@ impl<'a> RoaringView<'a> {
         Self { ranks: (ranks.len() == self.len()).then_some(ranks), ..self }
     }
 
+    /// The same without them.
+    pub(super) fn without_ranks(self) -> Self {
+        Self { ranks: None, ..self }
+    }
+
     /// The bitmap in `bytes`, which must end with it. [`check`](Self::check) finds nothing wrong.
     pub(crate) fn whole(bytes: &'a [u8]) -> Result<Self, Damage> {
         let view = Self::new(bytes)?;
@@ -216,8 +221,8 @@ impl<'a> RoaringView<'a> {
         })
     }
 
-    /// The same, if it has as many values as the descriptors say. A bitmap of a `.bits` file is
-    /// not counted, because that file has checksums.
+    /// The same, if it has as many values as the descriptors say. A bitmap or runs of a file with
+    /// ranks are not counted, because that file has checksums.
     pub(crate) fn checked(self, index: usize) -> Result<Container<'a>, Damage> {
         let container = self.get(index)?;
         let is_right = match container {
