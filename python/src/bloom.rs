@@ -284,6 +284,21 @@ impl Bloom {
         py.detach(|| self.seen(look))
     }
 
+    /// The same for what becomes another file: the checksums of the file are compared first.
+    fn look_whole<T: Send>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&State) -> T + Send,
+    ) -> PyResult<T> {
+        let seen = self.look(py, |state| {
+            if let State::Opened(file, path, _) = state {
+                file.filter.verify(path)?;
+            }
+            Ok(look(state))
+        })?;
+        seen.map_err(raise)
+    }
+
     fn seen<T>(&self, look: impl FnOnce(&State) -> T) -> PyResult<T> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         let seen = look(&state);
@@ -319,7 +334,7 @@ impl Bloom {
     ) -> PyResult<()> {
         // Copy it: two filters that are joined to each other at the same time would wait forever.
         let copy =
-            other.get().look(slf.py(), |state| with!(state, filter => filter.to_memory()))?;
+            other.get().look_whole(slf.py(), |state| with!(state, filter => filter.to_memory()))?;
         let copy = copy.map_err(|error| raise(error.into()))?;
         slf.get().change(slf.py(), 0, |filter, _| join(filter, &copy).map_err(invalid))
     }
@@ -438,7 +453,7 @@ impl Bloom {
     #[pyo3(signature = (path, *, kind=None))]
     fn save(&self, py: Python<'_>, path: PathBuf, kind: Option<&str>) -> PyResult<()> {
         let kind = kind.map(kind_of).transpose()?;
-        self.look(py, |state| match state {
+        self.look_whole(py, |state| match state {
             State::Memory(file) => file.save(path, kind.unwrap_or(file.kind())),
             State::Opened(file, ..) => file.save(path, kind.unwrap_or(file.kind())),
         })?
@@ -456,7 +471,7 @@ impl Bloom {
     #[pyo3(signature = (kind=None))]
     fn serialize<'py>(&self, py: Python<'py>, kind: Option<&str>) -> PyResult<Bound<'py, PyBytes>> {
         let kind = kind.map(kind_of).transpose()?;
-        let bytes = self.look(py, |state| match state {
+        let bytes = self.look_whole(py, |state| match state {
             State::Memory(file) => file.to_bytes(kind.unwrap_or(file.kind())),
             State::Opened(file, ..) => file.to_bytes(kind.unwrap_or(file.kind())),
         })?;
@@ -637,7 +652,7 @@ impl Bloom {
     /// >>> copy.add("fox"), "fox" in seen
     /// (True, False)
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let copy = self.look(py, |state| with!(state, filter => filter.to_memory()))?;
+        let copy = self.look_whole(py, |state| with!(state, filter => filter.to_memory()))?;
         let kind = self.look(py, |state| match state {
             State::Memory(file) => file.kind(),
             State::Opened(file, ..) => file.kind(),

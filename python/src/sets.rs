@@ -865,7 +865,8 @@ impl AbstractBitSet {
     /// "text-ranges", "hex-ranges", "ipv4-ranges"), and those of `serialize` but "roaring32", which
     /// "roaring" writes where it can. Without a format, the name of the file decides: `.roaring`,
     /// `.txt`, `.parquet`, `.arrow`; all others become `.bits` files. With `parts`, the output is a
-    /// folder of up to so many `.bits` files, with about the same number of values each.
+    /// folder of up to so many `.bits` files, with about the same number of values each. The checksums
+    /// of a set in a file are compared first.
     ///
     /// >>> import bitsort, tempfile, os
     /// >>> path = os.path.join(tempfile.mkdtemp(), "ids.txt")

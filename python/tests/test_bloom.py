@@ -78,6 +78,27 @@ def test_files_of_every_kind(tmp_path):
         bs.Bloom.open(tmp_path / "none")
 
 
+def test_damage_gets_no_checksums_that_are_right(tmp_path):
+    path = tmp_path / "seen.bloom"
+    seen = bs.Bloom(10_000, 0.01)
+    seen.add_many(range(10_000))
+    seen.save(path)
+    data = bytearray(path.read_bytes())
+    data[5000] ^= 1
+    path.write_bytes(data)
+    opened = bs.Bloom.open(path)
+    for copied in (
+        lambda: opened.save(tmp_path / "copy"),
+        opened.serialize,
+        opened.copy,
+        lambda: seen.merge(opened),
+        lambda: seen.intersect(opened),
+    ):
+        with pytest.raises(bs.Error, match="checksum"):
+            copied()
+    assert not (tmp_path / "copy").exists()
+
+
 def test_filters_are_pickled_and_copied(tmp_path):
     made = [
         bs.Bloom(1000, 0.01), bs.Bloom(1000, 0.01, design="counting"), bs.Bloom.guava(1000),

@@ -410,6 +410,11 @@ def test_files_of_other_systems_are_converted(tmp_path):
     bytes[9000] ^= 1
     with pytest.raises(bs.Error, match="checksum"):
         converted(bytes)
+    data.write_bytes(bytes)
+    for how in ({}, {"format": "roaring"}, {"parts": 2}):
+        with pytest.raises(bs.Error, match="checksum"):
+            bs.open(data).write(tmp_path / "copy", **how)
+    assert not (tmp_path / "copy").exists()
     with pytest.raises(OSError):
         bs.convert(tmp_path / "nothing", out)
 

@@ -142,7 +142,8 @@ impl<'a> Joined<'a> {
     }
 
     /// Writes a `.bits` file in the representation that [`SetFormat::Bits`] chooses; it
-    /// appears whole or not at all.
+    /// appears whole or not at all. If it is to have the values of one file, the checksums of that are
+    /// compared first.
     ///
     /// # Errors
     ///
@@ -157,6 +158,9 @@ impl<'a> Joined<'a> {
     ///
     /// As [`write`](Self::write), or if the format cannot hold a value.
     pub fn write_as(self, path: impl AsRef<Path>, format: SetFormat) -> Result<Written> {
+        if let Plan::Set(leaf) = &self.plan {
+            leaf.set().verify_bytes(&self.progress)?;
+        }
         write_file(path.as_ref(), format, &Spool::default(), false, |sink| {
             self.plan.run(sink, &self.progress)
         })

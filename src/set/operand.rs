@@ -5,6 +5,7 @@ use super::keyed::KeyedSets;
 use super::ranges::MAX_VALUES;
 use super::view::{Damage, SetView};
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use std::sync::Arc;
 
 /// A set that takes part in algebra: [`IntegerSet`](super::IntegerSet), [`SetFile`],
@@ -126,6 +127,11 @@ impl<'a> Operand<'a> {
             Origin::File(file) => Some(file),
             Origin::Keyed(_) | Origin::Named(_) => None,
         }
+    }
+
+    /// Compares the bytes of its file with their checksums, if it is in a file of one set.
+    pub(super) fn verify_bytes(self, progress: &Progress) -> Result<()> {
+        self.file().map_or(Ok(()), |file| file.after(file.verify_bytes(progress)))
     }
 
     /// The first fault of the set, if it is damaged. Reads all of it.

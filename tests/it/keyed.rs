@@ -353,6 +353,20 @@ fn a_sort_of_sets_by_key_says_how_to_print_one() {
 }
 
 #[test]
+fn damaged_sets_do_not_become_sound_pieces() {
+    let work = Workspace::new();
+    let rows: Vec<String> = (0..3000).map(|id| format!("k,{}\n", id * 7)).collect();
+    work.write("rows.csv", rows.concat());
+    work.set("group rows.csv --key 1 --column 2 -o one.sets", "").quiet();
+    let mut bytes = fs::read(work.file("one.sets")).unwrap();
+    bytes[4196] ^= 1;
+    let path = work.write("damaged.sets", bytes);
+    let sets = bitsort::set::keyed::KeyedSets::open(path).unwrap();
+    let refused = bitsort::set::keyed::pieces(&sets, 1, 1 << 20).unwrap_err().to_string();
+    assert!(refused.contains("the checksum of the block that begins here is wrong"), "{refused}");
+}
+
+#[test]
 fn after_a_damaged_entry_no_key_follows() {
     let work = Workspace::new();
     let rows: Vec<String> = (0..20).map(|key| format!("k{key:02},{key}\n")).collect();

@@ -219,6 +219,7 @@ pub fn write_folder_with(
     parts: NonZero<usize>,
     progress: &Arc<Progress>,
 ) -> Result<Written> {
+    set.as_set().verify_bytes(progress)?;
     write_folder_in(set, path.as_ref(), parts, &Spool::default(), progress)
 }
 

@@ -37,7 +37,7 @@ impl KeyedSets {
 ///
 /// # Errors
 ///
-/// If there are no buckets, or the file is damaged.
+/// If there are no buckets, or the file is damaged: all its checksums are compared first.
 ///
 /// # Examples
 ///
@@ -62,6 +62,8 @@ pub fn pieces(sets: &KeyedSets, buckets: usize, most_bytes: usize) -> Result<Pie
     if buckets == 0 {
         return Err(Error::usage("there are no buckets of keys"));
     }
+    // Sets are copied as they lie.
+    sets.verify_checksums(&Progress::default())?;
     let bucket = |index: usize| -> Result<(usize, usize)> {
         #[expect(clippy::cast_possible_truncation, reason = "below the number of buckets")]
         Ok(((xxh3_64(sets.key(index)?) % buckets as u64) as usize, index))
