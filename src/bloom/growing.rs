@@ -13,6 +13,7 @@ use super::builder::Builder;
 use super::design::{Plain, Spec};
 use super::filter::Filter;
 use crate::error::{Error, Result};
+use crate::kernel::in_usize;
 
 /// Each layer has room for this many times the keys of the one before it.
 const GROWTH: u64 = 4;
@@ -20,7 +21,7 @@ const GROWTH: u64 = 4;
 /// A filter for any number of keys.
 pub(crate) struct Growing<D> {
     layers: Vec<Filter<D>>,
-    /// Keys that the last layer can still take.
+    /// New keys that the last layer can still take.
     room: u64,
     next_keys: u64,
     next_rate: f64,
@@ -44,7 +45,7 @@ impl<D: Plain> Growing<D> {
             budget_bytes,
             found: Vec::new(),
         };
-        growing.grow(1)?;
+        growing.grow()?;
         Ok(growing)
     }
 
@@ -58,17 +59,15 @@ impl<D: Plain> Growing<D> {
         first.rate(Self::first_rate(first)?).spec()
     }
 
-    /// Adds a layer for at least `needed` keys, as large as fits in the budget.
-    fn grow(&mut self, needed: u64) -> Result<()> {
-        let mut keys = self.next_keys.max(needed);
+    /// Adds a layer for at least one key, as large as fits in the budget.
+    fn grow(&mut self) -> Result<()> {
+        let mut keys = self.next_keys.max(1);
         let first = self.first;
         let spec = loop {
             match first.keys(keys).rate(self.next_rate).spec() {
                 Ok(spec) if spec.size_bytes() <= self.budget_bytes => break spec,
-                _ if keys == needed => {
-                    return Err(Error::FilterFull { keys: self.key_count() });
-                }
-                _ => keys = (keys / 2).max(needed),
+                _ if keys == 1 => return Err(Error::FilterFull { keys: self.key_count() }),
+                _ => keys /= 2,
             }
         };
         // All layers together keep the rate that hashes of 64 bits allow.
@@ -88,29 +87,47 @@ impl<D: Plain> Growing<D> {
 
     /// Adds all `keys`; `new` gets for each whether it is new.
     pub(crate) fn insert_each(&mut self, keys: &[&[u8]], new: &mut Vec<bool>) -> Result<()> {
-        if self.room < keys.len() as u64 {
-            self.grow(keys.len() as u64)?;
-        }
-        let Some((last, older)) = self.layers.split_last_mut() else { return Ok(()) };
-        if older.is_empty() {
-            self.room -= last.insert_each(keys, new);
-            return Ok(());
-        }
         new.clear();
-        new.resize(keys.len(), true);
-        for layer in older.iter().rev() {
-            layer.contains_many(keys, &mut self.found);
-            for (new, found) in new.iter_mut().zip(&self.found) {
-                *new &= !found;
+        let mut rest = keys;
+        while !rest.is_empty() {
+            // Keys that are known need no room.
+            if self.room == 0 {
+                if self.unknown(rest, self.layers.len()).is_empty() {
+                    break;
+                }
+                self.grow()?;
             }
+            let (fitting, others) = rest.split_at(rest.len().min(in_usize(self.room)));
+            self.insert_fitting(fitting, new);
+            rest = others;
         }
-        let unknown = keys.iter().zip(&*new).filter(|(_, new)| **new);
-        let unknown: Vec<&[u8]> = unknown.map(|(key, _)| *key).collect();
-        self.room -= last.insert_each(&unknown, &mut self.found);
-        for (new, found) in new.iter_mut().filter(|new| **new).zip(&self.found) {
-            *new = *found;
-        }
+        new.resize(keys.len(), false);
         Ok(())
+    }
+
+    /// Adds keys for which the last layer has room.
+    fn insert_fitting(&mut self, keys: &[&[u8]], new: &mut Vec<bool>) {
+        let unknown = self.unknown(keys, self.layers.len() - 1);
+        let Some(last) = self.layers.last_mut() else { return };
+        let keys_of: Vec<&[u8]> = unknown.iter().map(|&place| keys[place]).collect();
+        self.room -= last.insert_each(&keys_of, &mut self.found);
+        let from = new.len();
+        new.resize(from + keys.len(), false);
+        for (&place, &is_new) in unknown.iter().zip(&self.found) {
+            new[from + place] = is_new;
+        }
+    }
+
+    /// The places of those keys that are in none of the first `layers`.
+    fn unknown(&mut self, keys: &[&[u8]], layers: usize) -> Vec<usize> {
+        let mut unknown: Vec<usize> = (0..keys.len()).collect();
+        for layer in self.layers[..layers].iter().rev() {
+            let asked: Vec<&[u8]> = unknown.iter().map(|&place| keys[place]).collect();
+            layer.contains_many(&asked, &mut self.found);
+            let mut found = self.found.iter();
+            unknown.retain(|_| !found.next().is_some_and(|found| *found));
+        }
+        unknown
     }
 }
 
@@ -145,6 +162,25 @@ mod tests {
         let (standard, blocked) =
             (false_positives::<Standard>(200_000), false_positives::<Blocked>(200_000));
         assert!(standard < 2000 && blocked < 2000, "{standard} {blocked}");
+    }
+
+    #[test]
+    fn known_keys_need_no_room() {
+        let first = BloomFilter::builder().rate(0.01).keys(1000);
+        let bytes = Growing::first_spec(&first).unwrap().size_bytes();
+        let mut growing = Growing::new(first, bytes).unwrap();
+        let keys: Vec<[u8; 8]> = (0..2000).map(u64::to_le_bytes).collect();
+        let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+        let (mut new, mut count) = (Vec::new(), 0);
+        let twice: Vec<&[u8]> = keys[..980].iter().flat_map(|key| [*key; 2]).collect();
+        for batch in twice.chunks(300).chain([&keys[..980], &keys[..970]]) {
+            growing.insert_each(batch, &mut new).unwrap();
+            assert_eq!(new.len(), batch.len());
+            count += new.iter().filter(|new| **new).count();
+        }
+        assert_eq!(growing.key_count(), count as u64);
+        assert!(count > 960 && growing.layers.len() == 1, "{count}");
+        assert!(growing.insert_each(&keys, &mut new).is_err());
     }
 
     #[test]
