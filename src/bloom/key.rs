@@ -47,12 +47,14 @@ pub trait Key {
     fn with_bytes<R>(&self, visit: impl FnOnce(&[u8]) -> R) -> R;
 }
 
+// No `usize` has more than 64 bits.
+
 macro_rules! number {
     ($($number:ty as $wide:ty),*) => { $(
         impl Key for $number {
             #[inline]
             fn with_bytes<R>(&self, visit: impl FnOnce(&[u8]) -> R) -> R {
-                visit(&<$wide>::from(*self).to_le_bytes())
+                visit(&(*self as $wide).to_le_bytes())
             }
         }
     )* };
@@ -69,8 +71,8 @@ macro_rules! bytes {
     )* };
 }
 
-number!(u8 as u64, u16 as u64, u32 as u64, u64 as u64);
-number!(i8 as i64, i16 as i64, i32 as i64, i64 as i64);
+number!(u8 as u64, u16 as u64, u32 as u64, u64 as u64, usize as u64);
+number!(i8 as i64, i16 as i64, i32 as i64, i64 as i64, isize as i64);
 bytes!([u8], str, Vec<u8>, String);
 
 impl<const N: usize> Key for [u8; N] {

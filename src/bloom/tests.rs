@@ -394,6 +394,7 @@ fn a_number_is_the_key_of_its_eight_bytes() {
     let mut filter = BloomFilter::builder().bits(1 << 16).hashes(4).seed(9).build().unwrap();
     assert!(filter.insert(&0x0102_u64));
     assert!(!filter.insert(&0x0102_u32) && !filter.insert(&[2_u8, 1, 0, 0, 0, 0, 0, 0][..]));
+    assert!(!filter.insert(&0x0102_usize) && !filter.insert(&0x0102_isize));
     assert_eq!(filter.key_count(), 1);
     assert!(!filter.contains(&[2_u8, 1]));
 }

@@ -289,7 +289,7 @@ impl LineJob<'_> {
         }
         let rows = &bytes[start..];
         let records = selector.pairs(rows, block.column, block.column, MAX_RECORD_BYTES);
-        let records = records.map(|(record, line, place)| {
+        let records = records.map(|(record, line, [place, _])| {
             let row = &rows[record.clone()];
             let field = match line {
                 Line::Malformed {

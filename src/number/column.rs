@@ -364,19 +364,18 @@ impl Selector {
         self.rows(bytes, [index], limit).map(|(record, line, _)| (record, line))
     }
 
-    /// The same, and beside each value the place of the field `key`, without its quotes.
+    /// The same, and beside each value the places of its field and of the field `key`, without quotes.
     pub(crate) fn pairs<'b>(
         &'b self,
         bytes: &'b [u8],
         index: usize,
         key: usize,
         limit: usize,
-    ) -> impl Iterator<Item = (Range<usize>, Line, Range<usize>)> + 'b {
-        self.rows(bytes, [index, key], limit).map(|(record, line, fields)| {
-            let [_, key] = fields;
+    ) -> impl Iterator<Item = (Range<usize>, Line, [Range<usize>; 2])> + 'b {
+        self.rows(bytes, [index, key], limit).map(|(record, line, [value, key])| {
             // A carriage return before the end of a line is no part of a field.
             let is_last = key.end == record.end && bytes[key.clone()].ends_with(b"\r");
-            (record, line, key.start..key.end - usize::from(is_last))
+            (record, line, [value, key.start..key.end - usize::from(is_last)])
         })
     }
 

@@ -112,7 +112,9 @@ impl fmt::Display for Malformed {
             Self::Descending => "expected a last number that is not below the first",
             Self::ManyValues => "expected one number, not a range or a block",
             Self::LineTooLong => "expected a line of less than 4 KiB",
-            Self::RangeTooHigh => "expected a range of numbers below 2^44, in a row with a key",
+            Self::RangeTooHigh => {
+                "expected a range of numbers below 2^44, the limit of rows with keys"
+            }
         })
     }
 }

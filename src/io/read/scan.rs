@@ -260,7 +260,7 @@ impl<C: Consumer> Sink<'_, C> {
         let quoted = bytes.contains(&b'"');
         let (mut batch, mut plain, mut numbers) = (Vec::with_capacity(BATCH), Vec::new(), vec![]);
         let limit = block_format.record_bytes();
-        for (record, line, key) in selector.pairs(bytes, column, key_column, limit) {
+        for (record, line, [value, key]) in selector.pairs(bytes, column, key_column, limit) {
             let inner_lines =
                 if quoted { count(&bytes[record.clone()], block_format.terminator) } else { 0 };
             let is_quoted = quoted && key.start > record.start && bytes[key.start - 1] == b'"';
@@ -293,7 +293,8 @@ impl<C: Consumer> Sink<'_, C> {
                         key
                     };
                     if let Err(reason) = self.take_range(keys, key, [first, last]) {
-                        self.malformed(place, reason, 0)?;
+                        let offset = (value.start - record.start) as u64;
+                        self.malformed(place, reason, offset)?;
                     }
                 }
                 Line::Malformed { reason, offset } => self.malformed(place, reason, offset)?,

@@ -422,7 +422,7 @@ fn rows_may_have_ranges_of_other_numbers() {
     group("a,ff-101\nb,0xA\n", Notation::HEX).unwrap();
     assert_eq!(read(&path)[&b"a"[..]], [255, 256, 257].into());
     let error = group("a,5\nb,5-17592186044416\n", Notation::DECIMAL).unwrap_err().to_string();
-    assert!(error.starts_with("rows:2: byte 4: expected a range of numbers below 2^44"), "{error}");
+    assert!(error.starts_with("rows:2: byte 6: expected a range of numbers below 2^44"), "{error}");
     assert!(read(&path).contains_key(&b"b"[..]), "the file before it is left");
 }
 
