@@ -37,8 +37,11 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         }
         Error::LineTooLong { by_memory: true, .. } => "give more with --mem",
         Error::LineNotCompared { .. } => "if its lines end in NUL, say so with --zero-terminated",
+        Error::TooWide { .. } if program == "bitsort" => {
+            "text, and .bits files of runs (--to bits), take ranges of any width"
+        }
         Error::TooWide { .. } => {
-            "--ranges, --count and .bits files of runs (--to bits) take ranges of any width"
+            "text with --ranges, .bits files of runs (--to bits), and --count take ranges of any width"
         }
         Error::NoIpv4 { .. } => "leave out --ipv4 and --as",
         Error::Folder { fault: FolderFault::Fixed, .. } => {
@@ -134,6 +137,7 @@ fn line_hint(
         Malformed::ManyValues if program == "bitset" => {
             "--ranges and --as cidr are for lines of sets; a line that is looked up must have one value"
         }
+        Malformed::RangeTooHigh => "single ids of such rows may be any numbers below 2^64",
         Malformed::ManyValues => {
             "with -u, --as cidr writes blocks and --ranges ranges; bitset joins lists of them"
         }
@@ -224,15 +228,47 @@ pub(super) fn notation(text: &str) -> Option<&'static str> {
 
 /// The hint for a line of a set, or of a sort, whose number is written in another way.
 pub(super) fn of_value(program: &str, text: &str) -> Option<&'static str> {
-    /// Where lines have one value each, and where no word of the command asks for ranges.
-    const NO_RANGES: [&str; 5] = ["filter", "contains", "-m", "--merge", "--ranges"];
-    let takes_ranges =
-        || !std::env::args_os().any(|word| NO_RANGES.iter().any(|other| word == *other));
     let ranges = match program {
         "bitset" => "--ranges reads lines of ranges, FIRST-LAST",
         _ => "--ranges reads lines of ranges, FIRST-LAST; bitsort takes -u with it",
     };
-    notation(text).or_else(|| (may_be_range(text) && takes_ranges()).then_some(ranges))
+    notation(text).or_else(|| (may_be_range(text) && takes_ranges(program)).then_some(ranges))
+}
+
+/// Whether the command reads ranges, if it is told to.
+fn takes_ranges(program: &str) -> bool {
+    /// Lines have one value each there, or are ranges or blocks already.
+    const WITHOUT: [&str; 6] = ["filter", "contains", "keys-of", "--ranges", "cidr", "--as=cidr"];
+    /// What `bitsort` does to single values only, in full and as one letter.
+    const OF_VALUES: [&str; 9] = [
+        "merge",
+        "check",
+        "check-silently",
+        "reverse",
+        "count",
+        "repeated",
+        "strategy",
+        "no-spill",
+        "zero-terminated",
+    ];
+    const LETTERS: &[u8] = b"mcCrz";
+    let is_of_values = |word: &[u8]| match word {
+        [b'-', b'-', option @ ..] => {
+            let name = option.split(|byte| *byte == b'=').next().unwrap_or_default();
+            OF_VALUES.iter().any(|other| name == other.as_bytes())
+        }
+        [b'-', letters @ ..] => {
+            // Behind these follows a value.
+            let mut letters = letters.iter().take_while(|letter| !b"oST".contains(letter));
+            letters.any(|letter| LETTERS.contains(letter))
+        }
+        _ => false,
+    };
+    !std::env::args_os().skip(1).any(|word| {
+        let word = word.as_encoded_bytes();
+        let is_of_lines = WITHOUT.iter().any(|other| word == other.as_bytes());
+        is_of_lines || program == "bitsort" && is_of_values(word)
+    })
 }
 
 /// Whether a text is two decimal numbers with a sign between them.

@@ -128,7 +128,10 @@ fn names_of_outputs_are_kept_or_refused() {
     work.run_with("", b"\x04\"M\x18\x64\x40\xa7").refused("lz4 packed it");
     let is_hint = |ran: &crate::workspace::Ran| ran.err.contains("--ranges reads lines of ranges");
     assert!(is_hint(&work.run_with("", b"10-20\n")));
-    assert!(!is_hint(&work.run_with("--merge", b"10-20\n")));
+    assert!(is_hint(&work.run_with("-uo seen", b"10-20\n")));
+    for line in ["--merge", "-um", "-c", "-r", "--count", "--strategy=spill", "-u --as cidr"] {
+        assert!(!is_hint(&work.run_with(line, b"10-20\n")), "{line}");
+    }
     assert!(!is_hint(&work.set("contains - 10-20", "1\n")));
     work.set("build -o s.bits", "1\n").quiet();
     assert!(is_hint(&work.set("apply s.bits", "+10-20\n")));
