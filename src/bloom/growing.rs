@@ -90,29 +90,33 @@ impl<D: Plain> Growing<D> {
         new.clear();
         let mut rest = keys;
         while !rest.is_empty() {
-            // Keys that are known need no room.
-            if self.room == 0 {
-                if self.unknown(rest, self.layers.len()).is_empty() {
-                    break;
+            // The last layer is asked when it takes keys; and before that only if it may be full, as
+            // known keys need no room.
+            let is_tight = self.room < rest.len() as u64;
+            let mut unknown = self.unknown(rest, self.layers.len() - usize::from(!is_tight));
+            let mut fitting = rest.len();
+            if unknown.len() as u64 > self.room {
+                if self.room == 0 {
+                    self.grow()?;
+                    continue;
                 }
-                self.grow()?;
+                fitting = in_usize(self.room);
+                unknown.retain(|place| *place < fitting);
             }
-            let (fitting, others) = rest.split_at(rest.len().min(in_usize(self.room)));
-            self.insert_fitting(fitting, new);
+            let (now, others) = rest.split_at(fitting);
+            self.insert_unknown(now, &unknown, new);
             rest = others;
         }
-        new.resize(keys.len(), false);
         Ok(())
     }
 
-    /// Adds keys for which the last layer has room.
-    fn insert_fitting(&mut self, keys: &[&[u8]], new: &mut Vec<bool>) {
-        let unknown = self.unknown(keys, self.layers.len() - 1);
-        let Some(last) = self.layers.last_mut() else { return };
-        let keys_of: Vec<&[u8]> = unknown.iter().map(|&place| keys[place]).collect();
-        self.room -= last.insert_each(&keys_of, &mut self.found);
+    /// Adds those of `keys` that lie at the places of `unknown` to the last layer.
+    fn insert_unknown(&mut self, keys: &[&[u8]], unknown: &[usize], new: &mut Vec<bool>) {
         let from = new.len();
         new.resize(from + keys.len(), false);
+        let Some(last) = self.layers.last_mut() else { return };
+        let keys: Vec<&[u8]> = unknown.iter().map(|&place| keys[place]).collect();
+        self.room -= last.insert_each(&keys, &mut self.found);
         for (&place, &is_new) in unknown.iter().zip(&self.found) {
             new[from + place] = is_new;
         }
