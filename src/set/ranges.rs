@@ -199,7 +199,7 @@ pub(super) mod tests {
             }
         }
 
-        let containers = if cfg!(miri) { 3 } else { 16_000 };
+        let containers = if cfg!(miri) { 3 } else { 8_200 };
         let mut count = Count::default();
         push_runs(&mut count, &mut Odd { next: 0, end: containers << 16 }).unwrap();
         assert_eq!(count.0, containers);

@@ -37,7 +37,7 @@ impl KeyedSets {
 ///
 /// # Errors
 ///
-/// If there are no buckets, or the file is damaged: all its checksums are compared first.
+/// If there are no buckets, or the file is damaged: the first piece compares all its checksums.
 ///
 /// # Examples
 ///
@@ -62,8 +62,6 @@ pub fn pieces(sets: &KeyedSets, buckets: usize, most_bytes: usize) -> Result<Pie
     if buckets == 0 {
         return Err(Error::usage("there are no buckets of keys"));
     }
-    // Sets are copied as they lie.
-    sets.verify_checksums(&Progress::default())?;
     let bucket = |index: usize| -> Result<(usize, usize)> {
         #[expect(clippy::cast_possible_truncation, reason = "below the number of buckets")]
         Ok(((xxh3_64(sets.key(index)?) % buckets as u64) as usize, index))
@@ -73,6 +71,7 @@ pub fn pieces(sets: &KeyedSets, buckets: usize, most_bytes: usize) -> Result<Pie
     let large = (0, 0, Vec::new().into_iter());
     Ok(Pieces {
         sets: sets.clone(),
+        is_verified: false,
         waiting: waiting.into_iter(),
         large,
         most_bytes,
@@ -85,6 +84,7 @@ pub fn pieces(sets: &KeyedSets, buckets: usize, most_bytes: usize) -> Result<Pie
 #[derive(Debug)]
 pub struct Pieces {
     sets: KeyedSets,
+    is_verified: bool,
     /// Sets that wait, by ascending buckets and keys.
     waiting: vec::IntoIter<(usize, usize)>,
     /// The bucket and the number of a set that is larger than a piece, and the pieces of this set.
@@ -121,6 +121,11 @@ impl Pieces {
         }
         // Else a caller could go on behind a piece that it did not get.
         Error::if_cancelled(&self.progress)?;
+        // Sets are copied as they lie.
+        if !self.is_verified {
+            self.sets.verify_checksums(&self.progress)?;
+            self.is_verified = true;
+        }
         if let Some((_, bits)) = self.large.2.next() {
             let (bucket, index, _) = self.large;
             return self.of_part(index, &bits).map(|bytes| Some((bucket, bytes)));
