@@ -136,12 +136,12 @@ impl Format {
     }
 }
 
-/// Checks that the header of `file` is `page`, which was made of what was read of it. Otherwise it
-/// has bytes that the reader passed over.
+/// Compares the header of `file` with `page`, which a caller makes again of the fields that it read.
+/// A byte that differs has no field: the caller did not read it.
 ///
 /// # Errors
 ///
-/// The first of these bytes.
+/// The first such byte.
 pub(crate) fn check_page(file: &[u8], page: Option<&[u8; HEADER_BYTES]>) -> Result<(), Damage> {
     let page = page.ok_or(Damage::at(16, "there can be no such header"))?;
     match page.iter().zip(file).position(|(expected, byte)| expected != byte) {
