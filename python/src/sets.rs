@@ -1061,7 +1061,10 @@ pub(crate) fn bytes_format(name: &str) -> PyResult<ForeignFormat> {
 fn serialized(source: &Source, format: &str, progress: &Arc<Progress>) -> PyResult<Vec<u8>> {
     let set = match source {
         Source::Memory(set) => Arc::clone(set),
-        Source::File(_) => Arc::new(source.to_set(progress)?),
+        Source::File(file) => {
+            file.verify_bytes(progress).map_err(raise)?;
+            Arc::new(source.to_set(progress)?)
+        }
     };
     // The bytes, and a bucket of them, while they grow.
     check_memory(set.memory_bytes().saturating_mul(3))?;

@@ -264,7 +264,7 @@ fn takes_ranges(program: &str) -> bool {
         }
         _ => false,
     };
-    !std::env::args_os().skip(1).any(|word| {
+    !std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| {
         let word = word.as_encoded_bytes();
         let is_of_lines = WITHOUT.iter().any(|other| word == other.as_bytes());
         is_of_lines || program == "bitsort" && is_of_values(word)

@@ -97,8 +97,12 @@ impl<'a> Joined<'a> {
         Self { plan, progress: Arc::default() }
     }
 
-    /// Hands the values to `sink`.
+    /// Hands the values to `sink`, which makes a file of them: if they are those of one file, its
+    /// checksums are compared first.
     pub(super) fn run(self, sink: &mut dyn ValueSink) -> Result<()> {
+        if let Plan::Set(leaf) = &self.plan {
+            leaf.set().verify_bytes(&self.progress)?;
+        }
         self.plan.run(sink, &self.progress)
     }
 
@@ -158,11 +162,6 @@ impl<'a> Joined<'a> {
     ///
     /// As [`write`](Self::write), or if the format cannot hold a value.
     pub fn write_as(self, path: impl AsRef<Path>, format: SetFormat) -> Result<Written> {
-        if let Plan::Set(leaf) = &self.plan {
-            leaf.set().verify_bytes(&self.progress)?;
-        }
-        write_file(path.as_ref(), format, &Spool::default(), false, |sink| {
-            self.plan.run(sink, &self.progress)
-        })
+        write_file(path.as_ref(), format, &Spool::default(), false, |sink| self.run(sink))
     }
 }

@@ -130,8 +130,8 @@ impl<'a> Operand<'a> {
     }
 
     /// Compares the bytes of its file with their checksums, if it is in a file of one set.
-    pub(super) fn verify_bytes(self, progress: &Progress) -> Result<()> {
-        self.file().map_or(Ok(()), |file| file.after(file.verify_bytes(progress)))
+    pub(crate) fn verify_bytes(self, progress: &Progress) -> Result<()> {
+        self.file().map_or(Ok(()), |file| file.verify_bytes(progress))
     }
 
     /// The first fault of the set, if it is damaged. Reads all of it.

@@ -584,7 +584,12 @@ fn a_header_that_lies_is_not_taken() {
             set.iter().copied().collect::<IntegerSet>().write_as(&path, format).unwrap();
             let bytes = std::fs::read(&path).unwrap();
             let unknown = "the header says what this program does not know";
+            let based = match format {
+                SetFormat::DenseBits => "base, bits and size of the bitmap do not fit together",
+                _ => "only a plain bitmap has a base and bits",
+            };
             for (at, said) in [
+                (16, based),
                 (32, "the number of values is not that of the set"),
                 (14, unknown),
                 (128, unknown),

@@ -96,7 +96,7 @@ impl<'a> Update<'a> {
         }
         let lock = lock(self.path)?;
         let old = SetFile::from_file(&lock, self.path)?;
-        old.after(old.verify_bytes(progress))?;
+        old.verify_bytes(progress)?;
         // Choose anew, as for new sets: one new value far away would make a large plain bitmap.
         let format = match old.kind() {
             SetKind::Bits | SetKind::Folder => SetFormat::Bits,

@@ -87,7 +87,9 @@ def _kind(frame: DataFrame, column: str) -> T.DataType:
     return frame.select(F.col(column)).schema[0].dataType
 
 
-def _ids(frame: DataFrame, column: str) -> Column:
+def _ids(
+    frame: DataFrame, column: str, advice: str = "cast the column, or give paths of text files"
+) -> Column:
     """A column of ids as tasks take it."""
     kind = _kind(frame, column)
     ids = F.col(column)
@@ -96,7 +98,7 @@ def _ids(frame: DataFrame, column: str) -> Column:
     elif not (isinstance(kind, T.DecimalType) and kind.scale == 0 and kind.precision <= 20):
         raise TypeError(
             f"{column} is {kind.simpleString()}: ids are integers or decimals of up to 20 "
-            "digits; cast the column, or give paths of text files"
+            f"digits; {advice}"
         )
     return ids.alias("id")
 
@@ -117,7 +119,8 @@ def filter_keys(frame: DataFrame, column: str) -> Column:
     """A column of keys of a filter: ids, text or bytes."""
     if isinstance(_kind(frame, column), T.StringType | T.BinaryType):
         return F.col(column).alias("key")
-    return _ids(frame, column).alias("key")
+    advice = "other keys are text or bytes; cast the column"
+    return _ids(frame, column, advice).alias("key")
 
 
 def _each(spark: SparkSession, count: int, tasks: int, mapper: kernel.Mapper) -> DataFrame:
@@ -446,13 +449,15 @@ def _written(
     source: Ids, folder: str, form: str, suffix: str, parts: int
 ) -> tuple[list[str], Others]:
     """The facts that are told of the files of values, and the numbers of other rows."""
+    # The names of any number of files are in the order of their values.
+    name = f"part-{{:0{max(len(str(parts)), 5)}}}.{suffix}"
     starts = starts_of(source, parts)
     if starts is not None:
-        reducer = kernel.reduce_values(folder, form, suffix)
+        reducer = kernel.reduce_values(folder, form, name)
         return told(reduced(source, starts, reducer, kernel.TOLD))
     with _bucketed(source, folder, parts) as (paths, others):
         windows = _windows_of(paths, parts)
-        task = kernel.write_windows(folder, paths, form, suffix, windows)
+        task = kernel.write_windows(folder, paths, form, name, windows)
         numbers = source.spark.range(0, len(windows), 1, len(windows))
         return told(numbers.mapInArrow(task, kernel.TOLD))[0], others
 

@@ -119,6 +119,7 @@ def _told(bucket: int, facts: dict[str, Any] | str) -> pa.RecordBatch:
 def naturals(ids: pa.Array) -> pa.Array:
     """The ids of a column that Spark hands over; decimals of 20 digits become 64-bit ids."""
     if not pa.types.is_decimal(ids.type):
+        _check_natural(ids, "")
         return ids
     try:
         return pc.cast(ids, pa.uint64())
@@ -127,6 +128,16 @@ def naturals(ids: pa.Array) -> pa.Array:
             if not 0 <= value < 1 << 64:
                 raise ValueError(f"{value} is no id, which is from 0 to 2^64 - 1") from None
         raise
+
+
+def _check_natural(ids: pa.Array, place: str) -> None:
+    """Refuses ids below 0; the place is where they come from."""
+    if not pa.types.is_signed_integer(ids.type):
+        return
+    least = pc.min(ids).as_py()
+    if least is not None and least < 0:
+        what = "is negative, and ids are not: leave such rows out with where()"
+        raise ValueError(f"{place}{least} {what}")
 
 
 #: How sets are cut into pieces: where windows begin, or the number of buckets. Buckets need no
@@ -165,13 +176,7 @@ class Gatherer:
 
     def sort(self) -> None:
         if self.rows:
-            waiting = pa.chunked_array(self.waiting)
-            least = pc.min(waiting).as_py()
-            if least < 0:
-                raise ValueError(
-                    f"{least} is negative, and ids are not: leave such rows out with where()"
-                )
-            self.ids = self.ids | bs.gather(waiting)
+            self.ids = self.ids | bs.gather(pa.chunked_array(self.waiting))
         self.waiting, self.rows = [], 0
 
     def pieces(self) -> Iterator[pa.RecordBatch]:
@@ -273,7 +278,7 @@ _READ_BYTES = 1 << 20
 def _row_batches(
     groups: Groups, columns: list[Column], rows: int = _GROUP_ROWS
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of Parquet files, as Spark would hand them over."""
+    """Rows of Parquet files, as Spark would hand them over. The last column has the ids."""
     path, numbers_of_groups, size = groups
     names = list({column.name for column in columns})
     with pq.ParquetFile(path, buffer_size=_READ_BYTES) as file:
@@ -286,6 +291,7 @@ def _row_batches(
                 pc.cast(batch.column(column.name), ARROW_TYPES[column.kind])
                 for column in columns
             ]
+            _check_natural(arrays[-1], f"{path}: {columns[-1].name}: ")
             yield pa.RecordBatch.from_arrays(arrays, [str(place) for place in range(len(arrays))])
 
 
@@ -358,12 +364,12 @@ def reduce_parts(folder: str) -> Reducer:
     return _reducer(reduce)
 
 
-def reduce_values(folder: str, form: str, suffix: str) -> Reducer:
+def reduce_values(folder: str, form: str, name: str) -> Reducer:
     """The pieces of a window become a file of its values, in order."""
 
     def reduce(window: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with bs.union(opened(batches)) as ids:
-            yield _written(folder, window, ids, form, suffix)
+            yield _written(folder, name.format(window), ids, form, window)
 
     return _reducer(reduce)
 
@@ -548,7 +554,7 @@ def join_windows(folder: str, paths: list[str], operation: str, windows: list[Wi
 
 
 def write_windows(
-    folder: str, paths: list[str], form: str, suffix: str, windows: list[Window]
+    folder: str, paths: list[str], form: str, name: str, windows: list[Window]
 ) -> Mapper:
     """The values of any of the sets in a window become a file, in order."""
 
@@ -560,14 +566,13 @@ def write_windows(
                 row = bs.write_part(own, number, sets, first=first, last=last)
                 if row is not None:
                     with bs.open(os.path.join(own, json.loads(row)["name"])) as ids:
-                        yield _written(folder, number, ids, form, suffix)
+                        yield _written(folder, name.format(number), ids, form, number)
 
     return task
 
 
-def _written(folder: str, window: int, ids: bs.SetFile, form: str, suffix: str) -> pa.RecordBatch:
+def _written(folder: str, name: str, ids: bs.SetFile, form: str, window: int) -> pa.RecordBatch:
     """Writes the values of a window; gives what is told of the file."""
-    name = f"part-{window:05}.{suffix}"
     ids.write(os.path.join(folder, name), format=form)
     return _told(window, {"name": name, "cardinality": ids.count()})
 

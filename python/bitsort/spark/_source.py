@@ -64,13 +64,18 @@ class BitsDataSource(DataSource):
             raise ValueError("the data source bits takes a path")
         return kernel.whole_path(path)
 
+    def number(self, option: str) -> int | None:
+        given = self.options.get(option)
+        if not given:
+            return None
+        if not given.isdecimal() or int(given) < 1:
+            raise ValueError(f"{option} are 1 or more, not {given}")
+        return int(given)
+
     def reader(self, schema: StructType) -> "BitsReader":
         if len(schema) != 1 or schema[0].dataType.simpleString() != "bigint":
             raise ValueError(f"a set has one column of BIGINT, not {schema.simpleString()}")
-        given = self.options.get("partitions")
-        partitions = int(given) if given else None
-        if partitions is not None and partitions < 1:
-            raise ValueError(f"partitions are 1 or more, not {partitions}")
+        partitions = self.number("partitions")
         takes_filters = self.options.get("filters", "false").lower() == "true"
         kind = FilteringReader if takes_filters else BitsReader
         return kind(self.path(), schema[0].name, partitions)
@@ -79,7 +84,7 @@ class BitsDataSource(DataSource):
         kinds = [field.dataType.simpleString() for field in schema]
         if len(kinds) != 1 or kinds[0] not in ("tinyint", "smallint", "int", "bigint"):
             raise ValueError(f"a set has one column of integers, not {schema.simpleString()}")
-        return BitsWriter(self.path(), overwrite, int(self.options.get("parts", "1")))
+        return BitsWriter(self.path(), overwrite, self.number("parts") or 1)
 
 
 @dataclass
@@ -189,8 +194,6 @@ class BitsWriter(DataSourceArrowWriter):
     def __init__(self, path: str, overwrite: bool, parts: int) -> None:
         if os.path.isfile(path):
             raise ValueError(f"{path} is a file, and a set is written as a folder")
-        if parts < 1:
-            raise ValueError(f"parts are 1 or more, not {parts}")
         # What cannot be replaced or added to is refused before rows are read.
         bs.FolderWriter(path).close()
         if not overwrite and os.path.exists(path):

@@ -425,8 +425,9 @@ def test_a_writer_tells_what_it_drops_and_refuses_early(spark, tmp_path):
     (other / "note").write_text("mine")
     with pytest.raises(Exception, match="no part of a set"):
         writer.save(str(other))
-    with pytest.raises(Exception, match="parts are 1 or more"):
-        writer.option("parts", 0).save(str(tmp_path / "set"))
+    for wrong in (0, "two"):
+        with pytest.raises(Exception, match="parts are 1 or more"):
+            writer.option("parts", wrong).save(str(tmp_path / "set"))
     for parts in (0, -1, 2.5, "4", 1 << 40):
         with pytest.raises(ValueError, match="^parts is "):
             bss.build(rows, "id", str(tmp_path / "out"), parts=parts)
@@ -545,7 +546,7 @@ def test_a_table_of_a_replaced_set_has_the_new_rows(spark, tmp_path):
     for ids in ([1, 2, 10, 20, 1 << 40], [15], []):
         bs.BitSet(ids).write(path)
         assert sorted(row.id for row in table.collect()) == ids
-    for wrong in ("0", "-1"):
+    for wrong in ("0", "-1", "two", "1.5"):
         with pytest.raises(Exception, match="partitions are 1 or more"):
             spark.read.format("bits").option("partitions", wrong).load(path).collect()
     with pytest.raises(Exception, match="a set is written as a folder"):

@@ -49,7 +49,8 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
         Lists::Joined(op, sorts) => return deliver_lists(source, op, sorts, args),
         Lists::Found(found) => found,
     };
-    if how == How::Copied && args.target.output.is_some() {
+    let is_copy = how == How::Copied || found.len() == 1;
+    if is_copy && args.target.output.is_some() {
         verify_bytes(source, &found)?;
     }
     let (sets, how) = sets_of(source, how, found, &args.sets)?;
@@ -92,7 +93,7 @@ fn find_all(source: &Source, how: How, paths: &[PathBuf]) -> Result<Vec<Operand>
 /// Checks that the files of sets are whole.
 fn verify_bytes(source: &Source, found: &[Operand]) -> Result<()> {
     found.iter().try_for_each(|operand| match operand {
-        Operand::One(Found::Set(set)) => set.after(set.verify_bytes(source.progress())),
+        Operand::One(Found::Set(set)) => set.verify_bytes(source.progress()),
         Operand::One(Found::Numbers(_)) | Operand::Many(_) => Ok(()),
     })
 }

@@ -176,6 +176,9 @@ impl Header {
         if self.checksums.len != 8 * blocks(self.checksums.offset) + 8 {
             return Err(Damage::at(112, "the number of checksums is wrong"));
         }
+        if self.representation != Representation::Dense && (self.base, self.bits) != (0, 0) {
+            return Err(Damage::at(16, "only a plain bitmap has a base and bits"));
+        }
         let (pieces, table) = match self.representation {
             Representation::Dense => {
                 let whole = self.base.is_multiple_of(1 << 16) && self.bits.is_multiple_of(1 << 16);
@@ -200,9 +203,6 @@ impl Header {
                 (Some(0), groups.saturating_mul(sparse::ENTRY_BYTES as u64))
             }
             Representation::Runs => {
-                if (self.base, self.bits) != (0, 0) {
-                    return Err(Damage::at(16, "a list of runs has no base and no bits"));
-                }
                 if !self.payload.len.is_multiple_of(RUN_BYTES as u64) {
                     return Err(Damage::at(64, "the size of the list of runs is wrong"));
                 }

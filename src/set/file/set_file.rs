@@ -482,8 +482,8 @@ impl SetFile {
     ///
     /// As [`verify`](Self::verify), or if it is cancelled.
     pub fn verify_with(&self, progress: &Progress) -> Result<()> {
-        let verified = self.verify_bytes(progress).and_then(|()| self.verify_values(progress));
-        self.after(verified)
+        self.verify_bytes(progress)?;
+        self.after(self.verify_values(progress))
     }
 
     /// Compares the bytes with their checksums, if the file has some. Whoever makes a new file of
@@ -492,8 +492,12 @@ impl SetFile {
     ///
     /// # Errors
     ///
-    /// The first damage found.
-    pub(crate) fn verify_bytes(&self, progress: &Progress) -> Result<()> {
+    /// The first damage found, or if it is cancelled.
+    pub fn verify_bytes(&self, progress: &Progress) -> Result<()> {
+        self.after(self.compare_checksums(progress))
+    }
+
+    fn compare_checksums(&self, progress: &Progress) -> Result<()> {
         match &self.content {
             Content::Folder(folder) => folder.verify_bytes(&self.path, progress),
             Content::Bits(header) => {

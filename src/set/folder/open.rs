@@ -87,7 +87,7 @@ impl Folder {
     /// Compares the bytes of all parts with their checksums, and with the manifest.
     pub(in crate::set) fn verify_bytes(&self, folder: &Path, progress: &Progress) -> Result<()> {
         for (part, &checksum) in self.parts.iter().zip(&self.checksums) {
-            part.file.after(part.file.verify_bytes(progress))?;
+            part.file.verify_bytes(progress)?;
             if xxh3_64(part.file.bytes()) != checksum {
                 let name = part.file.path().file_name().unwrap_or_default();
                 let name = name.to_string_lossy().into_owned();

@@ -81,6 +81,7 @@ pub fn pieces(
     if !starts.is_sorted_by(|a, b| a < b) || starts.first() == Some(&0) {
         return Err(Error::usage("the starts of windows ascend, and are above 0"));
     }
+    set.as_set().verify_bytes(progress)?;
     let (mut pieces, mut count) = (Vec::new(), 0);
     let whole = ask(set, |view| Ok(view.bytes()))?;
     for (window, first) in std::iter::once(0).chain(starts.iter().copied()).enumerate() {

@@ -3,7 +3,7 @@ use super::*;
 use crate::error::{Error, FolderFault};
 use crate::io::page::fix_checksums;
 use crate::set::view::tests::check;
-use crate::set::{IntegerSet, SetFile, SetFormat, or};
+use crate::set::{IntegerSet, SetFile, SetFormat, hashed_pieces, or};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fs;
@@ -250,6 +250,30 @@ fn parts_and_pieces_of_a_set_have_all_its_values() {
     assert!(!root.path().join("parts").exists());
     let refused = pieces(&damaged, &[1 << 17], 1 << 12, &Arc::default()).unwrap_err();
     assert!(refused.to_string().contains(expected), "{refused}");
+}
+
+#[test]
+fn copies_of_a_damaged_set_are_refused_by_its_checksums() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("ids.bits");
+    IntegerSet::from([3, 40]).write_as(&path, SetFormat::DenseBits).unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[4096] ^= (1 << 3) | (1 << 5); // 5 takes the place of 3
+    let damaged = SetFile::from_bytes(&bytes).unwrap();
+    assert_eq!(damaged.to_set().unwrap(), [5, 40].into());
+    let refused = [
+        pieces(&damaged, &[], 1 << 12, &Arc::default()).unwrap_err(),
+        hashed_pieces(&damaged, 2, 1 << 12, &Arc::default()).unwrap_err(),
+        or(&[&damaged]).to_temporary_file().unwrap_err(),
+        or(&[&damaged]).write_part(root.path(), 0).unwrap_err(),
+        or(&[&damaged]).write(&path).unwrap_err(),
+    ];
+    for refused in refused {
+        assert!(refused.to_string().contains("checksum"), "{refused}");
+    }
+    // The bytes are not copied; the values of many sets are joined without their checksums.
+    let other = IntegerSet::from([7]);
+    assert_eq!(or(&[&damaged, &other]).to_temporary_file().unwrap().len(), 3);
 }
 
 #[test]
