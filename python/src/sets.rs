@@ -1062,7 +1062,7 @@ fn serialized(source: &Source, format: &str, progress: &Arc<Progress>) -> PyResu
     let set = match source {
         Source::Memory(set) => Arc::clone(set),
         Source::File(file) => {
-            file.verify_bytes(progress).map_err(raise)?;
+            file.set.verify_bytes(progress).map_err(raise)?;
             Arc::new(source.to_set(progress)?)
         }
     };

@@ -414,6 +414,12 @@ def test_files_of_other_systems_are_converted(tmp_path):
     for how in ({}, {"format": "roaring"}, {"parts": 2}):
         with pytest.raises(bs.Error, match="checksum"):
             bs.open(data).write(tmp_path / "copy", **how)
+    for copy in (
+        lambda ids: ids.serialize("roaring"), bs.pieces, lambda ids: bs.hashed_pieces(ids, 2),
+        lambda ids: bs.union([ids]), lambda ids: bs.write_part(tmp_path, 0, [ids]),
+    ):
+        with pytest.raises(bs.Error, match="checksum"):
+            copy(bs.open(data))
     assert not (tmp_path / "copy").exists()
     with pytest.raises(OSError):
         bs.convert(tmp_path / "nothing", out)
