@@ -2,22 +2,12 @@
 
 use super::array::ReadNumbers;
 use crate::error::Result;
-use crate::io::read::{PieceSource, ValuePiece};
+use crate::io::read::{PieceSource, ValuePiece, spaced};
 use crate::kernel::in_usize;
 use crate::set::AsSet;
 use crate::set::container::KEY_DISORDER;
 use crate::set::view::{Damage, Selection, SetView};
 use std::sync::Arc;
-
-/// Up to `most` evenly spaced indices below `len`, with the first and the last one.
-fn spaced(len: u64, most: usize) -> impl Iterator<Item = u64> {
-    let last = len.saturating_sub(1);
-    let count = len.min(most.max(2) as u64);
-    (0..count).map(move |index| {
-        let index = u128::from(index) * u128::from(last) / u128::from((count - 1).max(1));
-        u64::try_from(index).unwrap_or(last)
-    })
-}
 
 /// Numbers in memory that a sort reads.
 pub(super) struct ArrayInput {
@@ -44,7 +34,7 @@ impl PieceSource for ArrayInput {
         let together = if len <= most { len.max(1) } else { most.clamp(1, 64) };
         let parts = most.min(len) / together;
         let mut values = vec![0; parts * together];
-        let starts = spaced((len + 1).saturating_sub(together) as u64, parts);
+        let starts = spaced(len as u64, parts as u64, together as u64);
         for (start, out) in starts.zip(values.chunks_mut(together)) {
             self.numbers.read(in_usize(start), out)?;
         }
@@ -91,7 +81,8 @@ impl<S: AsSet + Send + Sync> PieceSource for SetInput<S> {
     fn sample(&self, most: usize) -> Result<Vec<u64>> {
         self.ask(|set| {
             let mut selection = Selection::new(set);
-            spaced(set.len()?, most).map(|rank| selection.select(rank)).collect()
+            let len = set.len()?;
+            spaced(len, len.min(most.max(2) as u64), 1).map(|rank| selection.select(rank)).collect()
         })
     }
 

@@ -250,6 +250,11 @@ fn a_plan_is_explained_and_not_carried_out() {
     assert_eq!(work.names(), ["ids"]);
     let text = work.run("--explain --strategy spill -T . ids").quiet();
     assert!(text.contains("strategy   spill") && text.contains(" in ."), "{text}");
+    // Sorted blocks of one size: a sample at their distance would only meet their smallest numbers.
+    let block = |block: u64| (0..32_768_u64).map(move |i| (i * 131_072 + block).to_le_bytes());
+    work.write("blocks", (0..64).flat_map(block).flatten().collect::<Vec<u8>>());
+    let plan = work.run("--explain --from u64le blocks").quiet();
+    assert!(plan.contains(" to 4294836287 "), "{plan}");
     work.run("--explain --no-spill --strategy spill ids")
         .refused("temporary files are not allowed");
 }

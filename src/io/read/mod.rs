@@ -41,7 +41,7 @@ pub(crate) use open::{
 };
 pub(crate) use ordered::Ordered;
 pub(crate) use rule::{Purpose, refuse_others};
-pub(crate) use sample::{Sample, sample};
+pub(crate) use sample::{Sample, sample, spaced};
 pub(crate) use scan::{Consumer, ScanOptions, scan};
 pub(crate) use unchanged::{Mark, Unchanged, check_end, mark};
 pub(crate) use values::{PieceSource, ValuePiece};

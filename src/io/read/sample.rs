@@ -43,6 +43,27 @@ const PIECE_BYTES: u64 = 32 << 10;
 /// Most values of a sample.
 const MAX_VALUES: usize = 1 << 20;
 
+/// Where `pieces` pieces of `piece_len` units begin in `len` units: the first one at the start, the
+/// last one at the end, and each other one somewhere in its share. At a fixed distance, all could
+/// meet the same place of blocks that follow each other, such as the first values of sorted ones.
+pub(crate) fn spaced(len: u64, pieces: u64, piece_len: u64) -> impl Iterator<Item = u64> {
+    /// The golden ratio: its multiples are spread evenly.
+    const RATIO: u64 = 0x9E37_79B9_7F4A_7C15;
+    let part = |of: u64, numerator: u64, denominator: u128| {
+        let found = u128::from(of) * u128::from(numerator) / denominator;
+        u64::try_from(found).unwrap_or(of)
+    };
+    (0..pieces).map(move |index| {
+        let [start, end] = [index, index + 1].map(|share| part(len, share, pieces.into()));
+        let spare = (end - start).saturating_sub(piece_len);
+        match index {
+            0 => 0,
+            _ if index + 1 == pieces => end.saturating_sub(piece_len),
+            _ => start + part(spare, index.wrapping_mul(RATIO), 1 << 64),
+        }
+    })
+}
+
 struct Keep<'a>(&'a mut Vec<u64>);
 
 impl Consumer for Keep<'_> {
@@ -56,7 +77,7 @@ impl Consumer for Keep<'_> {
     }
 }
 
-/// Reads the beginning and evenly spaced pieces of every file, and the first `ahead_bytes` of the
+/// Reads the beginning, the end and pieces from all over every file, and the first `ahead_bytes` of the
 /// first stream, which the stream keeps for the run.
 pub(crate) fn sample(
     inputs: &[Opened],
@@ -111,7 +132,7 @@ const TABLE_PIECES: u64 = 16;
 const SET_VALUES: usize = 1 << 14;
 
 impl Sample {
-    /// Reads the beginning and evenly spaced pieces of a file.
+    /// Reads the beginning, the end and pieces from all over a file.
     fn look_into_file(
         &mut self,
         input: &Opened,
@@ -120,25 +141,29 @@ impl Sample {
         pieces: u64,
     ) -> Result<()> {
         let len = file.len - file.begin;
+        if len == 0 {
+            return Ok(());
+        }
         self.input_bytes += len;
-        let step = (len / pieces).max(PIECE_BYTES).next_multiple_of(8);
-        let is_whole = step <= PIECE_BYTES;
-        self.complete &= is_whole;
         // Neighbouring pieces would lack the lines that are cut between them.
-        let (step, piece_bytes) = if is_whole { (len, len) } else { (step, PIECE_BYTES) };
+        let is_whole = len / pieces <= PIECE_BYTES;
+        let (pieces, piece_bytes) = if is_whole { (1, len) } else { (pieces, PIECE_BYTES) };
+        self.complete &= is_whole;
         let mut block_format = options.block_format.clone();
-        let mut at = 0;
-        while at < len && self.values.len() < MAX_VALUES {
-            let piece = file.piece(&input.name, file.begin + at, piece_bytes.min(len - at))?;
-            if at == 0 && !fix_column(&mut block_format, &piece, options.block_format, &input.name)?
-            {
-                break; // a first record of this length says little
+        for at in spaced(len, pieces, piece_bytes) {
+            let at = at & !7; // no binary number is cut
+            let piece = file.piece(&input.name, file.begin + at, piece_bytes)?;
+            let is_told =
+                at > 0 || fix_column(&mut block_format, &piece, options.block_format, &input.name)?;
+            // A first record that is longer than a piece says little.
+            if !is_told || self.values.len() >= MAX_VALUES {
+                self.complete = false;
+                break;
             }
             let options = ScanOptions { block_format: &block_format, ..*options };
             self.look(input, &options, at > 0, at + piece_bytes >= len, piece)?;
-            at += step;
         }
-        self.complete &= at >= len && self.values.len() < MAX_VALUES;
+        self.complete &= self.values.len() < MAX_VALUES;
         Ok(())
     }
 

@@ -3,10 +3,12 @@ use super::blocks::Claims;
 use super::lines::LineInputs;
 use super::regular::RegularFile;
 use super::rule::Taken;
+use super::sample::spaced;
 use crate::error::Error;
 use crate::kernel::parse::PADDING;
 use crate::number::{Column, MAX_RECORD_BYTES, Notation, Selector};
 use crate::progress::Progress;
+use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -221,4 +223,22 @@ fn a_byte_order_mark_is_no_line() {
         fs::write(&path, format!("\u{feff}{text}")).unwrap();
         assert_eq!(read(&path, 100, 100).unwrap(), lines);
     }
+}
+
+#[test]
+fn places_of_a_sample_are_all_over_and_not_at_one_distance() {
+    for (len, pieces, piece_len) in
+        [(0, 0, 1), (1, 1, 1), (64, 64, 1), (100, 3, 33), (1 << 40, 64, 1 << 15), (u64::MAX, 2, 1)]
+    {
+        let places: Vec<u64> = spaced(len, pieces, piece_len).collect();
+        assert_eq!(places.len() as u64, pieces);
+        assert!(places.is_sorted_by(|a, b| a < b));
+        assert!(places.iter().all(|&place| len - place >= piece_len), "{places:?}");
+        if let [0, .., last] = places[..] {
+            assert_eq!(last, len - piece_len);
+        }
+    }
+    // Of 64 blocks that follow each other, the pieces meet all sixteenths.
+    let met: BTreeSet<u64> = spaced(64 << 20, 64, 1 << 10).map(|place| place >> 16 & 15).collect();
+    assert_eq!(met.len(), 16);
 }

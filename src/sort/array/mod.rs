@@ -18,9 +18,10 @@ mod tests;
 use super::finish::radix;
 use super::partitioning::Entry;
 use crate::error::{Error, Result};
+use crate::io::read::spaced;
 use crate::kernel::stages::{Miscounted, Stages};
 use crate::kernel::sys::{Machine, advise_huge_pages};
-use crate::kernel::{Level, in_threads, on_each, quicksort, sort, within_threads};
+use crate::kernel::{Level, in_threads, in_usize, on_each, quicksort, sort, within_threads};
 use crate::progress::{Phase, Progress};
 use buckets::Buckets;
 use std::ops::Range;
@@ -264,15 +265,15 @@ impl<T: Entry> Job<'_, T> {
         self.finish(&lens, out)
     }
 
-    /// Numbers from evenly spaced places.
+    /// Numbers from all over.
     fn sample(&self, len: usize) -> Result<Vec<T>> {
         /// Blocks of the sample.
         const BLOCKS: usize = 256;
         const TOGETHER: usize = 16;
         let mut sample = vec![T::default(); BLOCKS * TOGETHER];
-        let step = (len - TOGETHER) / BLOCKS;
-        for (number, block) in sample.chunks_mut(TOGETHER).enumerate() {
-            self.numbers.read(number * step, block)?;
+        let starts = spaced(len as u64, BLOCKS as u64, TOGETHER as u64);
+        for (start, block) in starts.zip(sample.chunks_mut(TOGETHER)) {
+            self.numbers.read(in_usize(start), block)?;
         }
         Ok(sample)
     }
