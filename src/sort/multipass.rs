@@ -7,6 +7,7 @@
 
 use super::context::Context;
 use super::engine::{Pass, pass};
+use super::finish::emit::Emitter;
 use super::finish::ways::Way;
 use super::load::scatter::Outside;
 use super::partitioning::Window;
@@ -41,6 +42,14 @@ impl Histogram {
         self.bits - HISTOGRAM_BITS.min(self.bits)
     }
 
+    /// The slice of these buckets.
+    fn slice(&self, base: u64, bits: u32, counts: &[u64]) -> Slice {
+        let last = u64::low_mask(self.shift());
+        let copies = |count: &u64| count.saturating_sub(1).saturating_sub(last);
+        let (count, copies) = (counts.iter().sum(), counts.iter().map(copies).sum());
+        Slice { base, bits, count, copies }
+    }
+
     fn add(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
         self.above.iter_mut().zip(&other.above).for_each(|(a, b)| *a += b);
@@ -68,12 +77,20 @@ impl Consumer for Histogram {
     }
 }
 
-/// A slice that is not written yet.
+/// A slice that is not written yet. It begins at a multiple of its size.
 #[derive(Debug, Clone, Copy)]
 struct Slice {
     base: u64,
     bits: u32,
     count: u64,
+    /// So many of its values, at least, are copies of others.
+    copies: u64,
+}
+
+impl Slice {
+    fn window(self) -> Window {
+        Window::of_bits(self.base, self.bits)
+    }
 }
 
 /// A run of several passes.
@@ -112,7 +129,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         let mut slices = self.slices(&histogram);
         for above in bits..u64::BITS {
             let count = histogram.above[above as usize + 1];
-            slices.push(Slice { base: 1 << above, bits: above, count });
+            slices.push(Slice { base: 1 << above, bits: above, count, copies: 0 });
         }
         self.push_in_order(slices)?;
         let mut inputs = self.context.inputs.iter().zip(marks);
@@ -127,14 +144,17 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         let mut stack = Vec::new();
         self.stack(&mut stack, slices);
         while let Some(slice) = stack.pop() {
-            if slice.count == 0 {
-                continue;
-            }
-            if self.fits(slice) && self.write(slice)? {
+            if slice.count == 0 || self.write_joined(slice, &mut stack)? {
                 continue;
             }
             if slice.bits == 0 {
-                return Err(Error::Accounting { what: "one value does not fit in memory".into() });
+                self.write_value(slice)?;
+                continue;
+            }
+            if let Some(layout) = self.layout_of(slice)
+                && self.write(slice.window(), slice.count, &layout)?
+            {
+                continue;
             }
             let (histogram, _) = self.count(slice.base, slice.bits, Invalid::Skip)?;
             let mut parts = self.slices(&histogram);
@@ -142,16 +162,36 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
                 // It did not fit because of its duplicates: each half has fewer values.
                 let half = only.bits - 1;
                 let upper = only.base + (1 << half);
-                let middle = histogram.counts.len() / 2;
-                let sum = |counts: &[u64]| counts.iter().sum::<u64>();
+                let (lower_counts, upper_counts) =
+                    histogram.counts.split_at(histogram.counts.len() / 2);
                 parts = vec![
-                    Slice { base: only.base, bits: half, count: sum(&histogram.counts[..middle]) },
-                    Slice { base: upper, bits: half, count: sum(&histogram.counts[middle..]) },
+                    histogram.slice(only.base, half, lower_counts),
+                    histogram.slice(upper, half, upper_counts),
                 ];
             }
             self.stack(&mut stack, parts);
         }
         Ok(())
+    }
+
+    /// One pass for a slice and those behind it, if they fit in memory together. They need not be a
+    /// slice themselves: the rest of a range, of which one slice is too full, is often small.
+    fn write_joined(&mut self, slice: Slice, stack: &mut Vec<Slice>) -> Result<bool> {
+        let (mut window, mut count) = (slice.window(), slice.count);
+        let mut found = None;
+        for (place, next) in stack.iter().enumerate().rev().filter(|(_, next)| next.count > 0) {
+            let other = next.window();
+            let joined =
+                Window { base: window.base.min(other.base), last: window.last.max(other.last) };
+            let Some(layout) = self.plain_layout(joined, count + next.count) else { break };
+            (window, count, found) = (joined, count + next.count, Some((layout, place)));
+        }
+        let Some((layout, place)) = found else { return Ok(false) };
+        let is_written = self.write(window, count, &layout)?;
+        if is_written {
+            stack.truncate(place);
+        }
+        Ok(is_written)
     }
 
     fn stack(&self, stack: &mut Vec<Slice>, mut slices: Vec<Slice>) {
@@ -181,10 +221,14 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         let mut slices: Vec<Slice> = Vec::new();
         for (index, &count) in histogram.counts.iter().enumerate() {
             let base = histogram.base + ((index as u64) << histogram.shift());
-            slices.push(Slice { base, bits: histogram.shift(), count });
+            slices.push(histogram.slice(base, histogram.shift(), &[count]));
             while let [.., left, right] = slices[..] {
-                let joined =
-                    Slice { base: left.base, bits: left.bits + 1, count: left.count + right.count };
+                let joined = Slice {
+                    base: left.base,
+                    bits: left.bits + 1,
+                    count: left.count + right.count,
+                    copies: left.copies + right.copies,
+                };
                 let siblings = left.bits == right.bits && left.base & (1 << left.bits) == 0;
                 if !siblings || !self.fits(joined) {
                     break;
@@ -196,15 +240,32 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         slices
     }
 
+    fn facts_of(&self, window: Window, count: u64) -> Facts {
+        Facts { values: Some(count), window, ..self.facts.clone() }
+    }
+
+    /// A layout without a bitmap that has room for so many values of a window, and whose partitions
+    /// have no others.
+    fn plain_layout(&self, window: Window, count: u64) -> Option<Layout> {
+        let layout = divide(&self.facts_of(window, count), self.wishes, false, false)?;
+        let is_exact = layout.partitioning.outside()
+            == [
+                window.base.checked_sub(1).map(|last| Window { base: 0, last }),
+                window.last.checked_add(1).map(|base| Window { base, last: u64::MAX }),
+            ];
+        (is_exact && layout.value_bytes(count) <= layout.pool_bytes).then_some(layout)
+    }
+
+    /// A layout that may have room for a slice.
     fn layout_of(&self, slice: Slice) -> Option<Layout> {
-        let window = Window::of_bits(slice.base, slice.bits);
-        let facts = Facts { values: Some(slice.count), window, ..self.facts.clone() };
-        let plain = divide(&facts, self.wishes, false, false)
-            .filter(|layout| layout.value_bytes(slice.count) <= layout.pool_bytes);
-        // With a bitmap, duplicates may still be too many: `write` finds out.
-        plain.or_else(|| {
-            divide(&facts, self.wishes, true, false)
-                .filter(|layout| layout.bitmap_bytes <= self.layout.pool_bytes / 2)
+        let (window, count) = (slice.window(), slice.count);
+        // With a bitmap, copies may still be too many: `write` finds out.
+        let may_fit = |layout: &Layout| {
+            layout.bitmap_bytes <= self.layout.pool_bytes / 2
+                && layout.value_bytes(slice.copies) <= layout.pool_bytes
+        };
+        self.plain_layout(window, count).or_else(|| {
+            divide(&self.facts_of(window, count), self.wishes, true, false).filter(may_fit)
         })
     }
 
@@ -212,35 +273,36 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         slice.bits == 0 || slice.count == 0 || self.layout_of(slice).is_some()
     }
 
-    /// One pass for a slice; false if it does not fit.
-    fn write(&mut self, slice: Slice) -> Result<bool> {
-        let window = Window::of_bits(slice.base, slice.bits);
+    /// Writes a slice of one value, for which nothing is read.
+    fn write_value(&mut self, slice: Slice) -> Result<()> {
+        let (context, window) = (self.context, slice.window());
+        window.check_behind(self.previous, context.style.selection.reverse)?;
+        let number = context.output.extend(1);
+        let mut emitter = Emitter::new(
+            context.output,
+            context.scan.progress,
+            context.style,
+            self.layout.output_bytes,
+        );
+        emitter.begin(number, window);
+        emitter.run(window.base, slice.count)?;
+        emitter.end()?;
+        self.total.written += emitter.written;
+        self.previous = Some(window);
+        Ok(())
+    }
+
+    /// One pass for so many values of a window; false if they do not fit.
+    fn write(&mut self, window: Window, count: u64, layout: &Layout) -> Result<bool> {
         window.check_behind(self.previous, self.context.style.selection.reverse)?;
-        if slice.bits == 0 {
-            let context = self.context;
-            let number = context.output.extend(1);
-            let mut emitter = super::finish::emit::Emitter::new(
-                context.output,
-                context.scan.progress,
-                context.style,
-                self.layout.output_bytes,
-            );
-            emitter.begin(number, window);
-            emitter.run(slice.base, slice.count)?;
-            emitter.end()?;
-            self.total.written += emitter.written;
-            self.previous = Some(window);
-            return Ok(true);
-        }
-        let Some(layout) = self.layout_of(slice) else { return Ok(false) };
         self.readings += 1;
         let started = Instant::now();
-        let done = pass(self.context, &layout, Outside::Drop, false, Invalid::Skip)?;
+        let done = pass(self.context, layout, Outside::Drop, false, Invalid::Skip)?;
         let Some(done) = done else {
             self.total.load += started.elapsed();
             return Ok(false);
         };
-        if done.written.values != slice.count {
+        if done.written.values != count {
             return Err(Error::InputChanged {
                 input: self
                     .context
@@ -249,7 +311,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
                     .map(|input| &*input.name)
                     .collect::<Vec<_>>()
                     .join(", "),
-                expected: slice.count,
+                expected: count,
                 found: done.written.values,
                 unit: "values",
             });

@@ -60,6 +60,30 @@ fn the_peak_stays_below_64_mib_for_any_data_and_strategy() {
 }
 
 #[test]
+fn slices_that_fit_in_memory_together_are_read_together() {
+    const HALF: u64 = 1 << 20;
+    let work = Workspace::new();
+    let skewed: Vec<u64> = (0..HALF).chain((0..HALF).map(mix)).collect();
+    let repeated: Vec<u64> = (0..HALF).map(|i| i % 1000).chain((0..HALF).map(mix)).collect();
+    // 4,000,000 numbers are above what fits. All of their range but the first part is nearly empty.
+    for (name, values) in [("skewed", skewed), ("repeated", repeated)] {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        work.write("ids", bytes);
+        let mut expected: Vec<u64> = values.iter().flat_map(|&value| [value; 4]).collect();
+        expected.sort_unstable();
+        for reverse in ["", "-r"] {
+            let limits = "--from u64le --strategy multi-pass --mem 64M --stats=json";
+            let ran = work.run(&format!("ids ids ids ids -o out {limits} {reverse}"));
+            let (_, passes) = ran.err.split_once("\"passes\":").unwrap();
+            let passes: u64 = passes.split([',', '}']).next().unwrap().parse().unwrap();
+            assert!((3..=14).contains(&passes), "{name} {reverse}: {passes} passes");
+            assert!(work.read("out") == text(expected.iter().copied()), "{name} {reverse}");
+            expected.reverse();
+        }
+    }
+}
+
+#[test]
 fn the_peak_stays_below_64_mib_however_long_lines_are_compared() {
     let work = Workspace::new();
     let long = "x".repeat(1_000_000);

@@ -329,7 +329,11 @@ fn in_memory(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, Strin
         // The caller wishes it, or there is no other way: it may fit.
         None => divide(facts, wishes, false, false).ok_or_else(too_small)?,
     };
-    Ok(Cost { layout, passes: 1, disk_bytes: 0 })
+    let disk_bytes = match facts.values {
+        Some(values) if may_spill && !fits(&layout) => spilled_bytes(values, &layout),
+        _ => 0,
+    };
+    Ok(Cost { layout, passes: 1, disk_bytes })
 }
 
 fn dense(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, String> {
@@ -354,15 +358,19 @@ fn dense(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, String> {
     Ok(Cost { layout, passes: 1, disk_bytes: 0 })
 }
 
+/// Bytes of temporary files with all values.
+fn spilled_bytes(values: u64, layout: &Layout) -> u64 {
+    values.saturating_mul(packed_bytes(layout.partitioning.shift) as u64)
+}
+
 fn spill(facts: &Facts, wishes: &Wishes) -> Result<Cost, String> {
     let spill_bytes = facts.spill_bytes.clone()?;
     if spill_bytes == 0 {
         return Err("there is no room for temporary files".into());
     }
     let layout = divide(facts, wishes, false, true).ok_or_else(too_small)?;
-    let width = packed_bytes(layout.partitioning.shift) as u64;
     // An unknown number of values may fit. A full disk ends the run.
-    let disk_bytes = facts.values.unwrap_or(0).saturating_mul(width);
+    let disk_bytes = spilled_bytes(facts.values.unwrap_or(0), &layout);
     if disk_bytes > spill_bytes {
         return Err(format!(
             "temporary files would need {disk_bytes} bytes, and {spill_bytes} are free"
