@@ -100,6 +100,10 @@ class Error(Exception):
     format: str
     expected: int
     found: int
+    extra: int
+    limit: int
+    needed: int
+    column: str
 
 @disjoint_base
 class AbstractBitSet:

@@ -16,10 +16,12 @@
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>
 
 use crate::buffer::{Array, Column, Kind, Validity};
-use crate::error::{FLOATS, check_memory, invalid, wrong_type};
+use crate::error::{FLOATS, check_memory, invalid, push, wrong_type};
+use crate::work::check;
+use bitsort::Progress;
 use pyo3::exceptions::{
-    PyImportError, PyNotImplementedError, PyOverflowError, PyRuntimeError, PyTypeError,
-    PyValueError,
+    PyImportError, PyKeyboardInterrupt, PyNotImplementedError, PyOverflowError, PyRuntimeError,
+    PyTypeError, PyValueError,
 };
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -28,6 +30,7 @@ use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 #[repr(C)]
 struct Schema {
@@ -143,6 +146,8 @@ unsafe fn item<T: Copy>(array: *const T, index: usize) -> T {
 pub(crate) enum Imported {
     Numbers(Vec<Column>),
     Texts(Vec<Texts>),
+    /// So many nulls, of no type.
+    Nulls(usize),
 }
 
 /// How an array stores texts or bytes.
@@ -315,10 +320,11 @@ fn has_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// The columns of an object with the Arrow capsule interface; none for other objects. For a table,
-/// the column of this name, or the only one.
+/// the column of this name, or the only one. A stream ends when the progress is cancelled.
 pub(crate) fn import(
     object: &Bound<'_, PyAny>,
     column: Option<&str>,
+    progress: &Progress,
 ) -> PyResult<Option<Imported>> {
     let has_objects = has_objects(object)?;
     if has_objects && object.hasattr("dtype")? {
@@ -335,7 +341,7 @@ pub(crate) fn import(
             capsule => capsule?,
         };
         let stream = Stream::take(&capsule, c"arrow_array_stream")?;
-        object.py().detach(move || drain(stream, column))?
+        object.py().detach(move || drain(stream, column, progress))?
     } else if object.hasattr("__arrow_c_array__")? {
         let pair = object.call_method0("__arrow_c_array__")?;
         let (schema, chunk): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
@@ -347,7 +353,7 @@ pub(crate) fn import(
     if has_objects && matches!(field.content, Content::Texts(Layout::Fixed(_))) {
         return Err(wrong_type("a column of Python objects: cast it to a type of polars"));
     }
-    let (mut numbers, mut texts) = (Vec::new(), Vec::new());
+    let (mut numbers, mut texts, mut nulls) = (Vec::new(), Vec::new(), 0);
     for chunk in chunks {
         match field.content {
             Content::Numbers(kind) => numbers.push(column_of(chunk, field.child, kind)?),
@@ -355,7 +361,7 @@ pub(crate) fn import(
             Content::Coded(kind, layout) => {
                 texts.push(coded_texts_of(chunk, field.child, kind, layout)?);
             }
-            Content::Nulls => numbers.push(Column::of_nulls(Kind::U64, count(chunk.length)?)?),
+            Content::Nulls => nulls += count(chunk.length)?,
         }
     }
     Ok(Some(match field.content {
@@ -363,12 +369,19 @@ pub(crate) fn import(
         Content::Numbers(kind) if numbers.is_empty() => {
             Imported::Numbers(vec![Column::of_nulls(kind, 0)?]) // of no rows: it keeps the type
         }
-        _ => Imported::Numbers(numbers),
+        Content::Numbers(_) => Imported::Numbers(numbers),
+        Content::Nulls => Imported::Nulls(nulls),
     }))
 }
 
-/// All chunks of a stream.
-fn drain(mut stream: Stream, column: Option<&str>) -> PyResult<(Field, Vec<Chunk>)> {
+/// All chunks of a stream, which may be one without an end.
+fn drain(
+    mut stream: Stream,
+    column: Option<&str>,
+    progress: &Progress,
+) -> PyResult<(Field, Vec<Chunk>)> {
+    /// Between looks at signals. Each look may wait for other threads of Python.
+    const PAUSE: Duration = Duration::from_millis(100);
     let (Some(get_schema), Some(get_next)) = (stream.get_schema, stream.get_next) else {
         return Err(invalid("the Arrow stream has no functions"));
     };
@@ -379,8 +392,12 @@ fn drain(mut stream: Stream, column: Option<&str>) -> PyResult<(Field, Vec<Chunk
         return Err(stream_error(&mut stream, code));
     }
     let field = field_of(&schema, column)?;
-    let mut chunks = Vec::new();
+    let (mut chunks, mut looked) = (Vec::new(), Instant::now());
     loop {
+        if looked.elapsed() > PAUSE {
+            Python::attach(|py| check(py, progress))?;
+            looked = Instant::now();
+        }
         let mut chunk = EMPTY_CHUNK;
         // SAFETY: as above.
         let code = unsafe { get_next(&raw mut stream, &raw mut chunk) };
@@ -390,7 +407,7 @@ fn drain(mut stream: Stream, column: Option<&str>) -> PyResult<(Field, Vec<Chunk
         if chunk.release.is_none() {
             return Ok((field, chunks));
         }
-        chunks.push(chunk);
+        push(&mut chunks, chunk)?;
     }
 }
 
@@ -402,6 +419,9 @@ fn stream_error(stream: &mut Stream, code: c_int) -> PyErr {
         (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
     });
     let text = text.unwrap_or_else(|| format!("error {code}"));
+    if text.trim_end().ends_with("KeyboardInterrupt") {
+        return PyKeyboardInterrupt::new_err(()); // of a generator of Python: the interface has only a text
+    }
     PyRuntimeError::new_err(format!("the Arrow stream broke off: {text}"))
 }
 

@@ -4,7 +4,9 @@ use crate::arrow::{Imported, Texts, import};
 use crate::buffer::{Column, Refused, each_block, null_rows};
 use crate::columns::BLOCK;
 use crate::error::{at_index, bytes_object, check_memory, invalid, push, raise, wrong_type};
-use crate::numbers::{Numbers, column_of_pandas, natural, number, optional, refuse_masked, signed};
+use crate::numbers::{
+    Numbers, column_of_pandas, natural_or_other, number, optional, refuse_masked, shown, signed,
+};
 use crate::probe::{Answers, Asker};
 use crate::source::{folder_of, source_of};
 use crate::work::{in_pieces, interrupted};
@@ -15,7 +17,7 @@ use bitsort::bloom::{
 };
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyRange, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyRange, PyString, PyTuple};
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
@@ -44,19 +46,24 @@ fn key(object: &Bound<'_, PyAny>) -> PyResult<PyKey> {
     if object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>() {
         return Ok(PyKey::Bytes(object.extract()?));
     }
-    if object.is_instance_of::<PyInt>()
-        && let Ok(number) = object.extract::<i64>()
-        && number < 0
-    {
-        return Ok(PyKey::Signed(number));
-    }
-    natural(object).map(PyKey::Number).map_err(|error| {
+    let number = natural_or_other(object).map_err(|error| {
         let kind = object.get_type().name().map(|name| name.to_string()).unwrap_or_default();
         if error.is_instance_of::<pyo3::exceptions::PyTypeError>(object.py()) {
             return wrong_type(format!("a key is a str, bytes or an int, not {kind}"));
         }
         error
-    })
+    })?;
+    let what = match number {
+        Ok(number) => return Ok(PyKey::Number(number)),
+        Err(what) => what,
+    };
+    match signed(object)? {
+        Some(number) if number < 0 => match number.try_into() {
+            Ok(number) => Ok(PyKey::Signed(number)),
+            Err(_) => Err(invalid(format!("{} is below -2^63", shown(object)))),
+        },
+        _ => Err(invalid(format!("{} is {what}", shown(object)))),
+    }
 }
 
 /// Many keys, in any kind of memory.
@@ -72,11 +79,12 @@ impl Keys {
             return Numbers::of(object).map(Self::Numbers);
         }
         refuse_masked(object)?;
-        match import(object, None)? {
+        match import(object, None, &Progress::default())? {
             Some(Imported::Texts(texts)) => return Ok(Self::Texts(texts)),
             Some(Imported::Numbers(columns)) => {
                 return Ok(Self::Numbers(Numbers::Columns(columns)));
             }
+            Some(Imported::Nulls(len)) => return Numbers::of_nulls(len).map(Self::Numbers),
             None => {}
         }
         let is_key = object.is_instance_of::<PyString>()

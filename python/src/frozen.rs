@@ -72,30 +72,37 @@ impl FrozenBitSet {
         of_class(cls, Self::wrap(cls.py(), deserialized(data, format)?)?)
     }
 
-    /// The set itself: it does not change.
+    /// The set itself: it does not change. Of a subclass, whose attributes may change, a set of this
+    /// class.
     ///
     /// >>> import bitsort
     /// >>> ids = bitsort.FrozenBitSet([3, 40])
     /// >>> ids.copy() is ids
     /// True
-    fn copy(slf: Py<Self>) -> Py<Self> {
-        slf
+    fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        if slf.get_type().is(slf.py().get_type::<Self>()) {
+            return Ok(slf.clone().into_any());
+        }
+        let set = slf.as_super().get().source(slf.py())?.to_set(&Arc::default())?;
+        of_class(&slf.get_type(), Self::wrap(slf.py(), set)?)
     }
 
-    fn __copy__(slf: Py<Self>) -> Py<Self> {
-        slf
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let copy = Self::copy(slf)?;
+        if !copy.is(slf) {
+            copy_attributes(&copy, state(slf)?)?;
+        }
+        Ok(copy)
     }
 
     fn __deepcopy__<'py>(
         slf: &Bound<'py, Self>,
         memo: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if slf.get_type().is(slf.py().get_type::<Self>()) {
-            return Ok(slf.clone().into_any()); // it has no other objects in it
+        let copy = Self::copy(slf)?;
+        if !copy.is(slf) {
+            copy_deeply(slf, &copy, memo)?;
         }
-        let set = slf.as_super().get().source(slf.py())?.to_set(&Arc::default())?;
-        let copy = of_class(&slf.get_type(), Self::wrap(slf.py(), set)?)?;
-        copy_deeply(slf, &copy, memo)?;
         Ok(copy)
     }
 

@@ -28,7 +28,9 @@ fn read_foreign(
         None => None,
         Some("roaring32") => Some(Origin::Roaring),
         Some(name) => Some(name.parse().map_err(|error| {
-            invalid(format!("{name} is no format of bytes: {error}, roaring32"))
+            let others = name.parse::<Format>().err().map(|error| format!("; of numbers: {error}"));
+            let others = others.unwrap_or_default();
+            invalid(format!("{name} is no format of bytes: {error}, roaring32{others}"))
         })?),
     };
     let reading = Reading { from, ..reading };

@@ -2,8 +2,8 @@
 
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::Refused;
-use crate::columns::BLOCK;
-use crate::error::{bytes_object, collected, invalid, raise, wrong_type};
+use crate::columns::{BLOCK, Columns};
+use crate::error::{bytes_object, collected, invalid, push, raise, wrong_type};
 use crate::keyed_file::bytes_of;
 use crate::numbers::{Numbers, descends, number, optional};
 use crate::sort::{delimiter, field, memory_of};
@@ -12,6 +12,7 @@ use bitsort::Progress;
 use bitsort::lines::Group;
 use bitsort::number::Notation;
 use bitsort::set::keyed::{self, KeyedSets};
+use bitsort::sort::ReadNumbers;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString};
 use std::path::PathBuf;
@@ -20,15 +21,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Keys of text or bytes.
 enum Keys {
     Texts(Vec<Texts>),
-    Objects(Vec<Vec<u8>>),
+    Objects(std::vec::IntoIter<Vec<u8>>),
 }
 
 impl Keys {
     /// The keys of a column or of an iterable, until the progress is cancelled.
     fn of(object: &Bound<'_, PyAny>, progress: &Progress) -> PyResult<Self> {
-        match import(object, None)? {
+        match import(object, None, progress)? {
             Some(Imported::Texts(texts)) => return Ok(Self::Texts(texts)),
-            Some(_) => return Err(wrong_type("keys are text or bytes: cast numbers to text")),
+            Some(Imported::Nulls(0)) => return Ok(Self::Texts(Vec::new())),
+            Some(Imported::Nulls(_)) => return Err(Refused::Null(0).into()),
+            Some(Imported::Numbers(_)) => {
+                return Err(wrong_type("keys are text or bytes: cast numbers to text"));
+            }
             None => {}
         }
         if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
@@ -39,9 +44,9 @@ impl Keys {
             if keys.len() % BLOCK == 0 {
                 check(object.py(), progress)?;
             }
-            keys.push(bytes_of(&key?)?.to_vec());
+            push(&mut keys, bytes_of(&key?)?.to_vec())?;
         }
-        Ok(Self::Objects(keys))
+        Ok(Self::Objects(keys.into_iter()))
     }
 
     fn len(&self) -> usize {
@@ -50,25 +55,55 @@ impl Keys {
             Self::Objects(keys) => keys.len(),
         }
     }
+}
 
-    /// Gives all keys in order.
-    fn each(&self, mut visit: impl FnMut(&[u8])) -> PyResult<()> {
-        match self {
-            Self::Objects(keys) => keys.iter().for_each(|key| visit(key)),
-            Self::Texts(texts) => {
-                let mut before = 0;
-                for part in texts {
-                    for row in 0..part.len() {
-                        if part.is_null(row) {
-                            return Err(Refused::Null(before + row).into());
-                        }
-                        visit(part.get(row));
-                    }
-                    before += part.len();
-                }
-            }
+/// Rows of a batch that are unpacked together: the batch itself may have any number.
+const TOGETHER: usize = 1 << 12;
+
+/// The rows of a batch, which are taken from it one by one.
+struct Batch {
+    keys: Keys,
+    /// The array of texts that has the next key, the row of that key, and the rows of arrays before.
+    text: (usize, usize, usize),
+    ids: Columns,
+    /// Ids that are unpacked, and the index of the first one that is not.
+    unpacked: std::vec::IntoIter<u64>,
+    next: usize,
+}
+
+impl Batch {
+    fn of(keys: Keys, ids: Columns) -> Self {
+        Self { keys, text: (0, 0, 0), ids, unpacked: Vec::new().into_iter(), next: 0 }
+    }
+
+    fn row(&mut self) -> PyResult<Option<(Vec<u8>, u64)>> {
+        let Some(key) = self.key()? else { return Ok(None) };
+        if self.unpacked.len() == 0 {
+            let mut ids = vec![0; TOGETHER.min(self.ids.len() - self.next)];
+            self.ids.told(ReadNumbers::<u64>::read(&self.ids, self.next, &mut ids))?;
+            self.next += ids.len();
+            self.unpacked = ids.into_iter();
         }
-        Ok(())
+        Ok(self.unpacked.next().map(|id| (key, id)))
+    }
+
+    fn key(&mut self) -> PyResult<Option<Vec<u8>>> {
+        let texts = match &mut self.keys {
+            Keys::Objects(keys) => return Ok(keys.next()),
+            Keys::Texts(texts) => texts,
+        };
+        let (array, row, before) = &mut self.text;
+        while let Some(text) = texts.get(*array) {
+            if *row < text.len() {
+                if text.is_null(*row) {
+                    return Err(Refused::Null(*before + *row).into());
+                }
+                *row += 1;
+                return Ok(Some(text.get(*row - 1).to_vec()));
+            }
+            (*array, *row, *before) = (*array + 1, 0, *before + text.len());
+        }
+        Ok(None)
     }
 }
 
@@ -76,41 +111,52 @@ impl Keys {
 struct Rows {
     batches: Py<PyIterator>,
     progress: Arc<Progress>,
-    ready: std::vec::IntoIter<(Vec<u8>, u64)>,
+    batch: Option<Batch>,
     /// Why they ended early.
     failed: Arc<Mutex<Option<PyErr>>>,
 }
 
 impl Rows {
-    fn batch(&mut self) -> PyResult<bool> {
-        Python::attach(|py| {
-            let Some(batch) = self.batches.bind(py).clone().next() else { return Ok(false) };
+    /// Takes the next batch; gives whether there was one.
+    fn advance(&mut self) -> PyResult<bool> {
+        self.batch = None;
+        self.batch = Python::attach(|py| {
+            let Some(batch) = self.batches.bind(py).clone().next() else { return Ok(None) };
             let (keys, ids): (Bound<'_, PyAny>, Bound<'_, PyAny>) = batch?.extract()?;
-            let (keys, numbers) =
+            let (keys, mut numbers) =
                 (Keys::of(&keys, &self.progress)?, Numbers::watched(&ids, &self.progress)?);
-            let check_ids = |ids: u64| match keys.len() {
-                keys if keys as u64 == ids => Ok(()),
-                keys => Err(invalid(format!("there are {keys} keys, and {ids} ids"))),
+            let count = keys.len();
+            let check_ids = |ids: u64| {
+                let what = || invalid(format!("there are {count} keys, and {ids} ids"));
+                if count as u64 == ids { Ok(()) } else { Err(what()) }
             };
-            let descend = descends(&ids)?;
             check_ids(numbers.len())?; // they may be far more than there is memory for
+            let descend = descends(&ids)?;
             py.detach(|| {
-                let mut ids = Vec::with_capacity(keys.len());
-                numbers.each(|block| {
-                    ids.extend_from_slice(block);
-                    Ok(())
-                })?;
-                check_ids(ids.len() as u64)?;
                 if descend {
-                    ids.reverse();
+                    let mut values = numbers.into_values()?;
+                    values.reverse();
+                    numbers = Numbers::Values(values);
                 }
-                let mut rows = Vec::with_capacity(ids.len());
-                let mut ids = ids.into_iter();
-                keys.each(|key| rows.extend(ids.next().map(|id| (key.to_vec(), id))))?;
-                self.ready = rows.into_iter();
-                Ok(true)
+                let ids = Columns::of(numbers.into_columns()?);
+                check_ids(ids.len() as u64)?;
+                Ok::<_, PyErr>(Some(Batch::of(keys, ids)))
             })
-        })
+        })?;
+        Ok(self.batch.is_some())
+    }
+
+    fn row(&mut self) -> PyResult<Option<(Vec<u8>, u64)>> {
+        loop {
+            if let Some(batch) = &mut self.batch
+                && let Some(row) = batch.row()?
+            {
+                return Ok(Some(row));
+            }
+            if !self.advance()? {
+                return Ok(None);
+            }
+        }
     }
 }
 
@@ -118,19 +164,11 @@ impl Iterator for Rows {
     type Item = bitsort::Result<(Vec<u8>, u64)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(row) = self.ready.next() {
-                return Some(Ok(row));
-            }
-            match self.batch() {
-                Ok(true) => {}
-                Ok(false) => return None,
-                Err(error) => {
-                    *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                    return Some(Err(bitsort::Error::Interrupted));
-                }
-            }
-        }
+        let row = self.row().map_err(|error| {
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            bitsort::Error::Interrupted
+        });
+        row.transpose()
     }
 }
 
@@ -161,7 +199,7 @@ pub(crate) fn group(
     let rows = Rows {
         batches: batches.try_iter()?.unbind(),
         progress: Arc::clone(&progress),
-        ready: Vec::new().into_iter(),
+        batch: None,
         failed: Arc::clone(&failed),
     };
     let group = Group::new().progress(Arc::clone(&progress)).try_pairs(rows);

@@ -7,6 +7,7 @@ use crate::numbers::{Numbers, insert_range, natural, natural_or_other, range_set
 use crate::sets::{AbstractBitSet, Content, bytes_format, span, whole_span};
 use crate::source::{Operation, Source, is_set_like, operand, set_of, source_of};
 use crate::work::in_pieces;
+use bitsort::Progress;
 use bitsort::set::IntegerSet;
 use bitsort::set::foreign::decode_as;
 use pyo3::buffer::PyBuffer;
@@ -96,7 +97,7 @@ pub(crate) fn from_ranges(ranges: &Bound<'_, PyAny>) -> PyResult<IntegerSet> {
 }
 
 pub(crate) fn from_arrow(data: &Bound<'_, PyAny>, column: Option<&str>) -> PyResult<IntegerSet> {
-    if let Some(numbers) = Numbers::of_arrow(data, column)? {
+    if let Some(numbers) = Numbers::of_arrow(data, column, &Progress::default())? {
         return set_of(data.py(), numbers);
     }
     let kind = data.get_type().name()?;

@@ -1,7 +1,7 @@
 //! Takes natural numbers from any Python object: sets, ranges, arrays, iterables.
 
 use crate::arrow::{Imported, import};
-use crate::buffer::{Array, Column, Refused, each_block};
+use crate::buffer::{Array, Column, Kind, Refused, each_block};
 use crate::columns::{BLOCK, sorted};
 use crate::error::{check_memory, invalid, push, wrong_type};
 use crate::source::{Source, source_of};
@@ -225,7 +225,7 @@ impl Numbers {
             return range(whole);
         }
         refuse_masked(object)?;
-        if let Some(numbers) = Self::of_arrow(object, None)? {
+        if let Some(numbers) = Self::of_arrow(object, None, progress)? {
             return Ok(numbers);
         }
         if let Some(column) = Column::of_buffer(object)? {
@@ -248,16 +248,24 @@ impl Numbers {
         Ok(Self::Values(values))
     }
 
-    /// The numbers of Arrow data, for a table those of a column; none for other objects.
+    /// The numbers of Arrow data, for a table those of a column; none for other objects. A stream ends
+    /// when the progress is cancelled.
     pub(crate) fn of_arrow(
         object: &Bound<'_, PyAny>,
         column: Option<&str>,
+        progress: &Progress,
     ) -> PyResult<Option<Self>> {
-        match import(object, column)? {
+        match import(object, column, progress)? {
             Some(Imported::Numbers(columns)) => Ok(Some(Self::Columns(columns))),
+            Some(Imported::Nulls(len)) => Self::of_nulls(len).map(Some),
             Some(Imported::Texts(_)) => Err(wrong_type("index 0: a text is no natural number")),
             None => Ok(None),
         }
+    }
+
+    /// So many nulls, which are refused where numbers are wanted.
+    pub(crate) fn of_nulls(len: usize) -> PyResult<Self> {
+        Column::of_nulls(Kind::U64, len).map(|column| Self::Columns(vec![column]))
     }
 
     /// Number of numbers, with duplicates.
@@ -295,20 +303,24 @@ impl Numbers {
 
     /// The numbers as columns. Those of arrays are not copied.
     pub(crate) fn into_columns(self) -> PyResult<Vec<Column>> {
-        let values = match self {
-            Self::Columns(columns) => return Ok(columns),
-            Self::Values(values) => values,
-            other => {
-                check_memory(other.len().saturating_mul(8))?;
-                let mut values = Vec::new();
-                other.each(|block| {
-                    values.extend_from_slice(block);
-                    Ok(())
-                })?;
-                values
-            }
-        };
-        Ok(vec![Array::of_values(values).column()])
+        match self {
+            Self::Columns(columns) => Ok(columns),
+            other => Ok(vec![Array::of_values(other.into_values()?).column()]),
+        }
+    }
+
+    /// All numbers.
+    pub(crate) fn into_values(self) -> PyResult<Vec<u64>> {
+        if let Self::Values(values) = self {
+            return Ok(values);
+        }
+        check_memory(self.len().saturating_mul(8))?;
+        let mut values = Vec::new();
+        self.each(|block| {
+            values.extend_from_slice(block);
+            Ok(())
+        })?;
+        Ok(values)
     }
 
     /// The numbers as a set. Many of them are sorted in `threads` threads, or in as many as

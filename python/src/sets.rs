@@ -16,6 +16,8 @@ use bitsort::Progress;
 use bitsort::set::foreign::{ForeignFormat, encode};
 use bitsort::set::{Expression, IntegerSet, SetFormat, SetView, Written, write_folder_with};
 use pyo3::IntoPyObjectExt;
+use pyo3::PyTraverseError;
+use pyo3::PyVisit;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{
     PyIndexError, PyKeyboardInterrupt, PyOverflowError, PyTypeError, PyValueError,
@@ -1107,6 +1109,11 @@ impl ArrowValues {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let len = self.set.get().source(py)?.len();
         Ok(format!("<bitsort.ArrowValues of {len} values>"))
+    }
+
+    // The set may be of a subclass, with an attribute that leads back here.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.set)
     }
 }
 

@@ -167,6 +167,10 @@ impl Options {
         if self.from.is_some() {
             return Err(invalid("from_format is for files"));
         }
+        if self.column.is_some() || self.header {
+            let what = "column and header are for files; of a table in memory, column is a name";
+            return Err(invalid(what));
+        }
         if self.zero_terminated && !has_output {
             return Err(invalid("zero_terminated is for lines of files"));
         }
@@ -275,7 +279,7 @@ fn input(source: &Bound<'_, PyAny>, options: &mut Options) -> PyResult<Input> {
         return Ok(Input::Files(source.extract()?));
     }
     if let Some(Field::Name(name)) = &options.column
-        && let Some(numbers) = Numbers::of_arrow(source, Some(name))?
+        && let Some(numbers) = Numbers::of_arrow(source, Some(name), &Progress::default())?
     {
         options.column = None;
         return Ok(Input::Numbers(numbers));

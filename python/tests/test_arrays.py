@@ -114,6 +114,8 @@ def test_columns_of_tables(tmp_path):
                 sort(data, column="other")
             with pytest.raises(TypeError, match="a text is no natural number"):
                 sort(data, column="name")
+            with pytest.raises(ValueError, match="column and header are for files"):
+                sort(data.column("id") if data is table else [3, 1], column=2)
     assert bs.sort(pa.chunked_array([], pa.uint8())).type == pa.uint8()
     assert bs.BitSet.from_arrow(table.select(["id"]).slice(1)) == {3}
     assert bs.BitSet.from_arrow(duckdb.sql("select range as id from range(10)")) == set(range(10))
@@ -270,6 +272,25 @@ def test_texts_of_a_dictionary_are_keys(make, tmp_path):
     assert {key: set(ids) for key, ids in sets.items()} == {
         b"fox": {0, 2}, b"cow": {1, 4}, b"a text of more than twelve bytes": {3},
     }
+
+
+def test_keys_of_no_type_are_no_rows_or_nulls(tmp_path):
+    path = tmp_path / "x.sets"
+    for empty in (pd.Series([], dtype=object), pa.array([]), pl.Series([]), []):
+        batches = [(["a"], [1]), (empty, []), (pa.chunked_array([["b"], [], ["a"]]), range(9, 3, -3))]
+        assert bs.group([*batches, (empty, [])], path) == (2, 3)
+        assert {key: list(ids) for key, ids in bs.open_sets(path).items()} == {b"a": [1, 6], b"b": [9]}
+    with pytest.raises(ValueError, match="index 0: the value is null"):
+        bs.group([(pa.nulls(2), [1, 2])], path)
+    for keys, ids, what in [
+        (pa.array(["a", None]), [1, 2], "index 1: the value is null"),
+        (["a"] * 5000, [*range(4999), -3], "index 4999: -3 is negative"),
+        (["a"], [1, 2], "there are 1 keys, and 2 ids"),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            bs.group([(keys, ids)], path)
+    with pytest.raises(TypeError, match="cast numbers to text"):
+        bs.group([(pa.array([], pa.int64()), [])], path)
 
 
 def test_a_dictionary_may_have_nulls_and_unused_texts():

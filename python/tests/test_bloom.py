@@ -52,6 +52,15 @@ def test_keys_of_arrays_are_those_of_python():
         1.5 in seen
 
 
+def test_an_int_of_any_kind_is_the_same_key():
+    seen = bs.Bloom(100, 1e-9)
+    assert seen.add(np.int64(-5)) and -5 in seen and seen.contains_many([np.int64(-5), -6])[0]
+    assert seen.add(np.int64(7)) and 7 in seen and seen.add(True) and 1 in seen
+    for number, what in [(-(2**63) - 1, "is below -2"), (-(2**200), "is below -2"), (2**64, "not below 2")]:
+        with pytest.raises(ValueError, match=what):
+            seen.add(number)
+
+
 def test_files_of_every_kind(tmp_path):
     for made, kind in [
         (bs.Bloom(1000, 0.01), "bloom"), (bs.Bloom(1000, 0.01, design="blocked"), "bloom"),

@@ -313,6 +313,19 @@ def test_ctrl_c_ends_long_work_and_leaves_nothing(tmp_path, how):
     assert os.listdir(tmp_path) == []
 
 
+def endless(batches):
+    """An Arrow stream that never ends."""
+    batch = pa.record_batch({"a": pa.array(range(10))})
+    return pa.RecordBatchReader.from_batches(batch.schema, batches(batch))
+
+
+def interrupted(batch):
+    """Batches of a generator, which meets the interrupt itself."""
+    yield batch
+    while True:
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -332,6 +345,9 @@ def test_ctrl_c_ends_long_work_and_leaves_nothing(tmp_path, how):
         lambda: bs.union_len(itertools.repeat(bs.BitSet())),
         lambda: bs.at_least(2, itertools.repeat(bs.BitSet())),
         lambda: bs.group_files(itertools.repeat("a"), "o", key=1, column=2),
+        lambda: bs.BitSet(endless(itertools.repeat)),
+        lambda: bs.group([(endless(itertools.repeat), [1])], "o"),
+        lambda: bs.BitSet(endless(interrupted)),
     ],
 )
 def test_ctrl_c_ends_what_would_never_end(call):

@@ -57,6 +57,26 @@ except MemoryError:
     assert run.stdout == "refused\n", run.stderr
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a peak that Linux tells")
+def test_rows_of_one_batch_take_no_more_memory_than_those_of_many(tmp_path):
+    program = f"""
+import bitsort as bs, numpy as np, pyarrow as pa
+def grew():
+    status = dict(line.split(":") for line in open("/proc/self/status"))
+    return int(status["VmHWM"].split()[0]) - before
+keys = pa.array(["k%d" % (number % 1000) for number in range(1_500_000)])
+ids = np.arange(1_500_000)
+status = dict(line.split(":") for line in open("/proc/self/status"))
+before = int(status["VmHWM"].split()[0])
+bs.group([(keys[:1000], ids[:1000])], {str(tmp_path / "x.sets")!r}, mem="256M")
+bs.group([(keys, ids)], {str(tmp_path / "x.sets")!r}, mem="256M")
+print(grew())
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    # 70 bytes a row were 100 MiB more.
+    assert int(run.stdout) < 60_000, (run.stdout, run.stderr)
+
+
 def test_counts_are_of_the_kind_of_the_values():
     assert bs.sort([40, 3, 40], count=True) == ([3, 40], [1, 2])
     values, counts = bs.sort(pa.chunked_array([[40, 3], [40]]), count=True)

@@ -1,8 +1,10 @@
 """Sets of every kind against `set` and pyroaring."""
 
 import copy
+import gc
 import pickle
 import threading
+import weakref
 from collections.abc import Hashable, MutableSet, Set
 
 import numpy as np
@@ -385,6 +387,26 @@ def test_subclasses():
     for other in (copy.deepcopy(frozen), pickle.loads(pickle.dumps(frozen))):
         assert type(other) is Frozen and other == frozen and other.name == ["mine"]
         assert other.name is not frozen.name
+
+
+def test_a_copy_of_a_frozen_set_of_a_subclass_has_attributes_of_its_own():
+    frozen = Frozen([1, 2])
+    frozen.name = "mine"
+    other = copy.copy(frozen)
+    other.name = "other"
+    assert (type(other), other, frozen.name) == (Frozen, frozen, "mine")
+    assert frozen.copy() == frozen and not hasattr(frozen.copy(), "name")
+    plain = bs.FrozenBitSet([1])
+    assert copy.copy(plain) is copy.deepcopy(plain) is plain.copy() is plain
+
+
+def test_a_set_that_has_its_own_values_as_an_attribute_is_collected():
+    ids = Frozen([1, 2])
+    ids.values_of_it = ids.to_arrow()
+    gone = weakref.ref(ids)
+    del ids
+    gc.collect()
+    assert gone() is None
 
 
 class Frozen(bs.FrozenBitSet):
