@@ -166,6 +166,17 @@ impl Containers {
         self.get(self.place_up_to(key)?)
     }
 
+    /// The place of the first of up to 64 containers in a block, the last of which is at `slot`. Their keys
+    /// are `least` or larger, and their values within 2^32. None if it is the only one.
+    pub(crate) fn few_before(&self, slot: Slot, least: u64) -> Option<Slot> {
+        const MOST: usize = 64;
+        let keys = self.blocks.get(slot.block)?.keys();
+        let least = least.max(keys.get(slot.index)?.saturating_sub(0xFFFF));
+        let from = (slot.index + 1).saturating_sub(MOST);
+        let index = from + keys[from..slot.index].partition_point(|&key| key < least);
+        (index < slot.index).then_some(Slot { index, ..slot })
+    }
+
     /// The place before `slot`, at which there is a container.
     pub(crate) fn before(&self, slot: Slot) -> Option<Slot> {
         if let Some(index) = slot.index.checked_sub(1) {

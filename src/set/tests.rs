@@ -359,6 +359,31 @@ proptest! {
     }
 
     #[test]
+    fn many_small_containers_are_decoded_together_at_both_ends(
+        values in prop::collection::btree_set((0_u64..400, 0_u64..4), 1..600),
+        (start, step) in prop_oneof![Just((0, 1)), Just((0, 900)), Just((u64::MAX >> 16, 1)), Just((1 << 40, 1 << 14))],
+        (first, last) in (0_u64..400, 0_u64..400),
+        backwards in prop::collection::vec(any::<bool>(), 900),
+    ) {
+        let key = |place: u64| if start == u64::MAX >> 16 { start - place } else { start + place * step };
+        let set: BTreeSet<u64> =
+            values.iter().map(|&(place, low)| key(place) << 16 | (low << 14 | place)).collect();
+        let (first, last) = (key(first) << 16 | 0x2000, key(last) << 16 | 0x9000);
+        let (first, last) = (first.min(last), first.max(last));
+        let ours: IntegerSet = set.iter().copied().collect();
+        for (first, last) in [(0, u64::MAX), (first, last)] {
+            let (mut ours, mut model) = (ours.range(first..=last), set.range(first..=last).copied());
+            for &back in &backwards {
+                let found = if back { (ours.next_back(), model.next_back()) } else { (ours.next(), model.next()) };
+                prop_assert_eq!(found.0, found.1);
+                prop_assert_eq!(ours.size_hint().0, model.clone().count());
+            }
+            prop_assert!(ours.rev().eq(model.rev()));
+        }
+        prop_assert!(ours.iter().rev().eq(set.iter().rev().copied()));
+    }
+
+    #[test]
     fn changes_agree_with_the_model(
         start in values(),
         changes in prop::collection::vec((0..4, 0_u64..300_000, 0_u64..140_000, any::<bool>()), 0..30),

@@ -5,7 +5,7 @@ use super::by_rank::ByRank;
 use super::search::ends_of;
 use super::{Cursor, Damage, SetView, Shape};
 use crate::set::container::{Container, join, split};
-use crate::set::containers::Slot;
+use crate::set::containers::{Containers, Slot};
 use std::fmt;
 use std::iter::FusedIterator;
 use std::ops::RangeBounds;
@@ -73,11 +73,16 @@ impl Decoded {
     fn fill(&mut self, key: u64, container: Container<'_>, first: u64, last: u64) {
         (self.base, self.last_key, self.is_some, self.next) = (key << 16, key, true, 0);
         self.end = container.positions(0, &mut self.lows);
-        let lows = &self.lows[..self.end];
+        self.begin_at(first);
+        self.end_at(last);
+    }
+
+    /// Drops the values below `first`.
+    fn begin_at(&mut self, first: u64) {
         if self.base < first {
+            let lows = &self.lows[..self.end];
             self.next = lows.partition_point(|&low| self.base + u64::from(low) < first);
         }
-        self.end_at(last);
     }
 
     /// Drops the values above `last`.
@@ -96,6 +101,26 @@ impl Decoded {
             self.last_key = key;
             self.end_at(last);
         }
+    }
+
+    /// Decodes the values of the container at `place` and of those before it with the given keys, if
+    /// they have few values; gives the place of the first one.
+    fn fill_down(
+        &mut self,
+        containers: &Containers,
+        place: Slot,
+        (least, key): (u64, u64),
+        (first, last): (u64, u64),
+    ) -> Option<Slot> {
+        let start = containers.few_before(place, least)?;
+        let (base, _) = containers.get(start)?;
+        let (mut slot, mut end) = (start, 0);
+        containers.append_few(&mut slot, (base, key), &mut self.lows, &mut end)?;
+        (self.base, self.last_key, self.is_some, self.next) = (base << 16, key, true, 0);
+        self.end = end;
+        self.begin_at(first);
+        self.end_at(last);
+        Some(start)
     }
 
     fn has(&self, key: u64) -> bool {
@@ -267,8 +292,20 @@ impl ByContainer<'_> {
         }
         match found {
             Some((key, container)) if key >= self.first >> 16 && !self.front.has(key) => {
-                self.back.fill(key, container, self.first, self.last);
                 self.place = place;
+                // The front has all values up to those of its last container.
+                let front = if self.front.is_some { self.front.last_key + 1 } else { 0 };
+                let keys = (front.max(self.first >> 16), key);
+                let many = match (self.view.0, place.filter(|_| self.back.is_some)) {
+                    (Shape::Memory(containers), Some(place)) => {
+                        self.back.fill_down(containers, place, keys, (self.first, self.last))
+                    }
+                    _ => None,
+                };
+                match many {
+                    Some(place) => self.place = Some(place),
+                    None => self.back.fill(key, container, self.first, self.last),
+                }
                 Ok(true)
             }
             _ => Ok(false),
@@ -341,7 +378,18 @@ impl ByContainer<'_> {
         found
     }
 
+    #[inline]
     fn next_back(&mut self) -> Option<Result<u64, Damage>> {
+        match self.back.pop() {
+            Some(value) => Some(Ok(value)),
+            None => self.more_back(),
+        }
+    }
+
+    /// The next value at the back, which has none that is decoded.
+    #[cold]
+    #[inline(never)]
+    fn more_back(&mut self) -> Option<Result<u64, Damage>> {
         if !self.has_last {
             self.has_last = true;
             if let Some(value) = self.last_value() {
@@ -349,11 +397,11 @@ impl ByContainer<'_> {
             }
         }
         loop {
-            if let Some(value) = self.back.pop() {
-                return Some(Ok(value));
-            }
             match self.refill_back() {
-                Ok(true) => {}
+                Ok(true) => match self.back.pop() {
+                    Some(value) => return Some(Ok(value)),
+                    None => {}
+                },
                 Ok(false) => {
                     self.complete();
                     let value = self.front.pop()?;
