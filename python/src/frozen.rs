@@ -84,7 +84,7 @@ impl FrozenBitSet {
             return Ok(slf.clone().into_any());
         }
         let set = slf.as_super().get().source(slf.py())?.to_set(&Arc::default())?;
-        of_class(&slf.get_type(), Self::wrap(slf.py(), set)?)
+        copy_of(&slf.get_type(), Self::wrap(slf.py(), set)?)
     }
 
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -117,6 +117,15 @@ pub(crate) fn of_class<'py>(
     set: Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if set.get_type().is(class) { Ok(set) } else { class.call1((set,)) }
+}
+
+/// The same for a copy. The constructor of a subclass, which may take other arguments, is not called.
+pub(crate) fn copy_of<'py>(
+    class: &Bound<'py, PyType>,
+    set: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let base = set.get_type();
+    if base.is(class) { Ok(set) } else { base.call_method1("__new__", (class, set)) }
 }
 
 /// The attributes of an instance of a subclass, as pickle has them: those of its `__dict__`, or a

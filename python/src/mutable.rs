@@ -2,7 +2,7 @@
 
 use crate::columns::BLOCK;
 use crate::error::{at_index, invalid, push, raise, wrong_type};
-use crate::frozen::{copy_attributes, copy_deeply, of_class, reduced, state};
+use crate::frozen::{copy_attributes, copy_deeply, copy_of, of_class, reduced, state};
 use crate::numbers::{Numbers, insert_range, natural, natural_or_other, range_set};
 use crate::sets::{AbstractBitSet, Content, bytes_format, span, whole_span};
 use crate::source::{Operation, Source, is_set_like, operand, set_of, source_of};
@@ -371,7 +371,7 @@ impl BitSet {
     /// BitSet([3])
     fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let source = slf.as_super().get().source(slf.py())?;
-        of_class(&slf.get_type(), Self::wrap(slf.py(), source.to_set(&Arc::default())?)?)
+        copy_of(&slf.get_type(), Self::wrap(slf.py(), source.to_set(&Arc::default())?)?)
     }
 
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

@@ -168,7 +168,7 @@ impl Options {
             return Err(invalid("from_format is for files"));
         }
         if self.column.is_some() || self.header {
-            let what = "column and header are for files; of a table in memory, column is a name";
+            let what = "column and header are for files; for a table in memory, column is the name of a column";
             return Err(invalid(what));
         }
         if self.zero_terminated && !has_output {

@@ -400,6 +400,23 @@ def test_a_copy_of_a_frozen_set_of_a_subclass_has_attributes_of_its_own():
     assert copy.copy(plain) is copy.deepcopy(plain) is plain.copy() is plain
 
 
+@pytest.mark.parametrize("base", [bs.BitSet, bs.FrozenBitSet])
+def test_a_subclass_with_other_arguments_is_copied(base):
+    class Named(base):
+        def __new__(cls, values, name):
+            ids = super().__new__(cls, values)
+            ids.name = name
+            return ids
+
+        def __init__(self, values, name):
+            pass
+
+    ids = Named([1, 2], "mine")
+    for other in (ids.copy(), copy.copy(ids), copy.deepcopy(ids)):
+        assert type(other) is Named and other == ids and other is not ids
+    assert copy.copy(ids).name == copy.deepcopy(ids).name == "mine"
+
+
 def test_a_set_that_has_its_own_values_as_an_attribute_is_collected():
     ids = Frozen([1, 2])
     ids.values_of_it = ids.to_arrow()

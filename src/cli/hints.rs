@@ -64,6 +64,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "index the file again: bitset bloom index build DATA"
         }
         Error::Damaged { input, offset: 0, .. } if is_filter_file(Path::new(input)) => A_FILTER,
+        Error::NotConvertible { input, .. } if is_sets_file(Path::new(input)) => OF_KEYS,
         Error::NotConvertible { .. } => {
             "bitset build makes a set of numbers in text, and of a column of a table"
         }
@@ -118,6 +119,9 @@ fn wider_format(format: &str) -> &'static str {
 /// The hint for a set where numbers are wanted.
 const A_SET: &str = "it is a set already: bitset cat prints it, bitset or joins it with others";
 
+/// The hint for a `.sets` file where one set is wanted.
+const OF_KEYS: &str = "it has sets by key: bitset cat FILE:KEY prints one";
+
 /// The hint for a `.bloom` file where a set or numbers are wanted.
 const A_FILTER: &str =
     "if this is a Bloom filter, bitset bloom info tells what it has, bitset bloom contains asks it";
@@ -131,7 +135,7 @@ fn line_hint(
     excerpt: &str,
 ) -> &'static str {
     match reason {
-        _ if is_sets_file(Path::new(input)) => "it has sets by key: bitset cat FILE:KEY prints one",
+        _ if is_sets_file(Path::new(input)) => OF_KEYS,
         _ if is_set_file(Path::new(input)) => A_SET,
         _ if is_filter_file(Path::new(input)) => A_FILTER,
         Malformed::ManyValues if program == "bitset" => {
@@ -161,7 +165,7 @@ fn line_hint(
         }
         _ => {
             let text = readable(excerpt);
-            match of_value(program, &text) {
+            match of_value(program, input, &text) {
                 Some(hint) => hint,
                 None if line == 1 && text.contains(|shown: char| shown.is_ascii_alphabetic()) => {
                     may_be_header(program)
@@ -208,9 +212,14 @@ fn start_hint(excerpt: &str) -> Option<&'static str> {
     Some(hint)
 }
 
+/// What may be fields of a line.
+fn fields(text: &str) -> impl Iterator<Item = &str> + Clone {
+    text.split([',', ';', '\t', '|', ' ', '"'])
+}
+
 /// The hint for a text that is a number in another notation.
 pub(super) fn notation(text: &str) -> Option<&'static str> {
-    let mut fields = text.split([',', ';', '\t', '|', ' ', '"']);
+    let mut fields = fields(text);
     if fields.clone().any(may_be_ipv6) {
         return Some("this may be an IPv6 address: only those of IPv4 are read, with --as ipv4");
     }
@@ -226,19 +235,45 @@ pub(super) fn notation(text: &str) -> Option<&'static str> {
     fields.any(may_be_address).then_some("--as ipv4 reads addresses, if the wanted column has them")
 }
 
-/// The hint for a line of a set, or of a sort, whose number is written in another way.
-pub(super) fn of_value(program: &str, text: &str) -> Option<&'static str> {
-    let ranges = match program {
-        "bitset" => "--ranges reads lines of ranges, FIRST-LAST",
-        _ => "--ranges reads lines of ranges, FIRST-LAST; bitsort takes -u with it",
-    };
-    notation(text).or_else(|| (may_be_range(text) && takes_ranges(program)).then_some(ranges))
+/// The hint for a line of an input, whose number is written in another way.
+pub(super) fn of_value(program: &str, input: &str, text: &str) -> Option<&'static str> {
+    notation(text).or_else(|| {
+        let is_field = fields(text).any(may_be_range);
+        is_field.then(|| of_range(program, input, may_be_range(text))).flatten()
+    })
+}
+
+/// The hint for a line that may be a range, or have one in a column.
+fn of_range(program: &str, input: &str, is_line: bool) -> Option<&'static str> {
+    if is_looked_up(input) {
+        return Some("a line that is looked up must have one value");
+    }
+    Some(match program {
+        _ if !takes_ranges(program) => return None,
+        "bitset" if is_line => "--ranges reads lines of ranges, FIRST-LAST",
+        "bitset" => "--ranges reads ranges, FIRST-LAST, if the wanted column has them",
+        _ if is_line => {
+            "--ranges reads lines of ranges, FIRST-LAST; bitsort takes -u with it, or a set as output"
+        }
+        _ => {
+            "--ranges reads ranges, FIRST-LAST, if the wanted column has them; bitsort takes -u with it, or a set as output"
+        }
+    })
+}
+
+/// Whether an input has lines that a command looks up in its first file.
+fn is_looked_up(input: &str) -> bool {
+    const COMMANDS: [&str; 3] = ["filter", "contains", "keys-of"];
+    let mut words = std::env::args_os().skip(1);
+    let mut files = words.by_ref().skip_while(|word| !COMMANDS.iter().any(|other| word == other));
+    files.next().is_some()
+        && files.find(|word| word == "-" || Path::new(word).exists()).is_none_or(|set| set != input)
 }
 
 /// Whether the command reads ranges, if it is told to.
 fn takes_ranges(program: &str) -> bool {
-    /// Lines have one value each there, or are ranges or blocks already.
-    const WITHOUT: [&str; 6] = ["filter", "contains", "keys-of", "--ranges", "cidr", "--as=cidr"];
+    /// Lines are ranges or blocks already, or addresses.
+    const WITHOUT: [&str; 5] = ["--ranges", "cidr", "--as=cidr", "ipv4", "--as=ipv4"];
     /// What `bitsort` does to single values only, in full and as one letter.
     const OF_VALUES: [&str; 9] = [
         "merge",
@@ -279,7 +314,12 @@ fn may_be_range(text: &str) -> bool {
 
 /// The same behind a message that is no error of a line.
 pub(super) fn and_notation(text: &str) -> String {
-    notation(text).map(|hint| format!("; {hint}")).unwrap_or_default()
+    behind(notation(text))
+}
+
+/// A hint behind a message.
+pub(super) fn behind(hint: Option<&str>) -> String {
+    hint.map(|hint| format!("; {hint}")).unwrap_or_default()
 }
 
 /// Whether the user has said how numbers are written.
@@ -328,6 +368,9 @@ fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str
         }
         (io::ErrorKind::OutOfMemory, _) => {
             "raise --mem, or lower --threads, which share parts of it"
+        }
+        (io::ErrorKind::IsADirectory, "write") if is_set_file(path) => {
+            "--parts N -o FOLDER writes a set in parts"
         }
         (io::ErrorKind::IsADirectory, "write") => "name a file inside it",
         (io::ErrorKind::IsADirectory, _) if is_set_file(path) => A_SET,

@@ -278,7 +278,7 @@ impl Expression {
         set: impl Fn(&str) -> Option<&'a T>,
     ) -> Result<Joined<'a>, Error> {
         let plan = self.plan(&|name| {
-            let unknown = || Error::usage(format!("no set is given for {name}"));
+            let unknown = || Error::usage(format!("no set is given for {}", name.escape_debug()));
             set(name).map(Plan::of).ok_or_else(unknown)
         })?;
         Ok(Joined::of(plan))

@@ -100,9 +100,7 @@ impl<'a> Joined<'a> {
     /// Hands the values to `sink`, which makes a file of them: if they are those of one file, its
     /// checksums are compared first.
     pub(super) fn run(self, sink: &mut dyn ValueSink) -> Result<()> {
-        if let Plan::Set(leaf) = &self.plan {
-            leaf.set().verify_bytes(&self.progress)?;
-        }
+        self.plan.verify_bytes(&self.progress)?;
         self.plan.run(sink, &self.progress)
     }
 

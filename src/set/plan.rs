@@ -34,6 +34,15 @@ pub(crate) enum Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
+    /// Compares the checksums of the file, if the values are those of one file. Whoever makes a file of them
+    /// asks for this first.
+    pub(crate) fn verify_bytes(&self, progress: &Progress) -> Result<()> {
+        match self {
+            Self::Set(leaf) => leaf.set().verify_bytes(progress),
+            _ => Ok(()),
+        }
+    }
+
     /// The values of a set.
     pub(crate) fn of(set: &'a (impl AsSet + ?Sized)) -> Self {
         Self::set(set.as_set())

@@ -2,15 +2,15 @@
 //! every slice of the value range (after Bentley, *Programming Pearls*, column 1).
 //!
 //! The first reading only counts how many values lie where. From the counts it makes slices that
-//! fill the memory, for any distribution. A slice with more values than expected, because of
-//! duplicates, is cut again.
+//! fill the memory, for any distribution, and reads neighbours together that fit together. A slice that
+//! does not fit, or turns out to have more copies than fit, is cut again.
 
 use super::context::Context;
 use super::engine::{Pass, pass};
 use super::finish::emit::Emitter;
 use super::finish::ways::Way;
 use super::load::scatter::Outside;
-use super::partitioning::Window;
+use super::partitioning::{Partitioning, Window};
 use super::plan::facts::Facts;
 use super::plan::layout::{Layout, Wishes, divide};
 use crate::error::{Error, Result};
@@ -144,11 +144,14 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         let mut stack = Vec::new();
         self.stack(&mut stack, slices);
         while let Some(slice) = stack.pop() {
-            if slice.count == 0 || self.write_joined(slice, &mut stack)? {
+            if slice.count == 0 {
                 continue;
             }
             if slice.bits == 0 {
                 self.write_value(slice)?;
+                continue;
+            }
+            if self.write_joined(slice, &mut stack)? {
                 continue;
             }
             if let Some(layout) = self.layout_of(slice)
@@ -248,11 +251,10 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
     /// have no others.
     fn plain_layout(&self, window: Window, count: u64) -> Option<Layout> {
         let layout = divide(&self.facts_of(window, count), self.wishes, false, false)?;
-        let is_exact = layout.partitioning.outside()
-            == [
-                window.base.checked_sub(1).map(|last| Window { base: 0, last }),
-                window.last.checked_add(1).map(|base| Window { base, last: u64::MAX }),
-            ];
+        let Partitioning { window: Window { base, .. }, count: partitions, .. } =
+            layout.partitioning;
+        let last = layout.partitioning.window_of(partitions - 1).last;
+        let is_exact = window == Window { base, last };
         (is_exact && layout.value_bytes(count) <= layout.pool_bytes).then_some(layout)
     }
 
@@ -262,7 +264,8 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         // With a bitmap, copies may still be too many: `write` finds out.
         let may_fit = |layout: &Layout| {
             layout.bitmap_bytes <= self.layout.pool_bytes / 2
-                && layout.value_bytes(slice.copies) <= layout.pool_bytes
+                && (self.wishes.ignores_copies
+                    || layout.value_bytes(slice.copies) <= layout.pool_bytes)
         };
         self.plain_layout(window, count).or_else(|| {
             divide(&self.facts_of(window, count), self.wishes, true, false).filter(may_fit)

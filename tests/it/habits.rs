@@ -138,7 +138,20 @@ fn names_of_outputs_are_kept_or_refused() {
     for line in ["apply s.bits", "filter s.bits", "filter s.bits --ranges"] {
         assert!(!is_hint(&work.set(line, "10-20\n")), "{line}");
     }
-    fs::remove_file(work.file("s.bits")).unwrap();
+    // The set of a question may have ranges, and a line that is looked up has none.
+    work.write("spans", "10-20\n");
+    for line in ["contains spans 5", "filter spans", "add s.bits 10-20"] {
+        assert!(is_hint(&work.set(line, "")), "{line}");
+        assert_eq!(work.set(&format!("{line} --ranges"), "").err, "", "{line}");
+    }
+    for line in ["contains s.bits", "filter s.bits", "filter s.bits spans"] {
+        work.set(line, "10-20\n").refused("hint: a line that is looked up must have one value");
+    }
+    work.set("build --column 2", "a,10-20\n").refused("--ranges reads ranges, FIRST-LAST, if the");
+    assert!(!work.set("cat spans --as ipv4", "").err.contains("--ranges"));
+    for name in ["s.bits", "spans"] {
+        fs::remove_file(work.file(name)).unwrap();
+    }
     assert!(work.names().is_empty());
     let folder = work.run("-o .");
     assert!(folder.err.contains("name a file inside it"), "{folder:?}");

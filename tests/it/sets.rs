@@ -112,6 +112,7 @@ fn sets_of_any_kind_are_joined_into_any_format() {
         ("eval 'x & y' x=a", "no set is given for y"),
         ("eval 'x &' x=a", "byte 3: expected a name"),
         ("eval x x=a x=b.bits", "x is given twice"),
+        ("eval '\"x\ny\"' x=a", "no set is given for \"x\\ny\": add NAME=FILE"),
         ("at-least 0 a", "K is 1 or more"),
         ("and a missing", "cannot open missing"),
         ("and a .", ".: no _manifest.json"),
@@ -996,7 +997,10 @@ fn convert_and_identify_take_sets_by_key_and_numbers() {
         }
         assert!(fs::read(work.file("damaged.bits")).unwrap() == damaged);
         work.set("convert whole.bits -o copy.bits", "").quiet();
-        work.set("cat damaged.bits -o copy.bits", "").refused("checksum");
+        for copy in ["cat damaged.bits", "or damaged.bits", "eval x x=damaged.bits"] {
+            work.set(&format!("{copy} -o copy.bits"), "").refused("checksum");
+            work.set(&format!("{copy} --to bits"), "").refused("checksum");
+        }
         work.set("cat whole.bits -o copy.bits", "").quiet();
     }
 }

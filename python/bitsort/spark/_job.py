@@ -450,7 +450,7 @@ def _written(
 ) -> tuple[list[str], Others]:
     """The facts that are told of the files of values, and the numbers of other rows."""
     # The names of any number of files are in the order of their values.
-    name = f"part-{{:0{max(len(str(parts)), 5)}}}.{suffix}"
+    name = f"part-{{:0{max(len(str(parts - 1)), 5)}}}.{suffix}"
     starts = starts_of(source, parts)
     if starts is not None:
         reducer = kernel.reduce_values(folder, form, name)

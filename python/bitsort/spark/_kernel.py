@@ -291,7 +291,9 @@ def _row_batches(
                 pc.cast(batch.column(column.name), ARROW_TYPES[column.kind])
                 for column in columns
             ]
-            _check_natural(arrays[-1], f"{path}: {columns[-1].name}: ")
+            # Rows without a key are dropped, whatever their ids are.
+            ids = arrays[-1].filter(arrays[0].is_valid()) if len(arrays) > 1 else arrays[-1]
+            _check_natural(ids, f"{path}: {columns[-1].name}: ")
             yield pa.RecordBatch.from_arrays(arrays, [str(place) for place in range(len(arrays))])
 
 

@@ -231,6 +231,11 @@ def test_a_negative_id_in_a_file_is_an_error(spark, tmp_path):
     with pytest.raises(Exception, match=r"rows/a\.parquet: id: -4 is negative"):
         bss.build(frame, "id", str(tmp_path / "out"))
     assert [path.name for path in Path(tmp_path).iterdir()] == ["rows"]
+    pq.write_table(pa.table({"id": [3, -4], "key": ["a", None]}), tmp_path / "rows/a.parquet")
+    frame = spark.read.parquet(str(tmp_path / "rows"))
+    assert scan_of(frame, "key", "id") is not None
+    found = bss.group(frame, "key", "id", str(tmp_path / "rows.sets"))
+    assert (found.sets, found.values, found.nulls) == (1, 1, 1)
 
 
 def test_paths_of_parquet_files_are_scans_too(spark, files, tmp_path):

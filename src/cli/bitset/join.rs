@@ -12,7 +12,7 @@ use crate::set::container::Op;
 use crate::set::keyed::{KeyName, KeyedSets, is_sets_file};
 use crate::set::plan::Plan;
 use crate::set::run_algebra::count_values;
-use crate::set::{AsSet, Expression, ParseExpressionError, SetFile};
+use crate::set::{AsSet, Expression, ParseExpressionError, SetFile, SetFormat};
 use crate::sort::{Found, Sort, joined};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,7 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
         Lists::Joined(op, sorts) => return deliver_lists(source, op, sorts, args),
         Lists::Found(found) => found,
     };
-    let is_copy = how == How::Copied || found.len() == 1;
-    if is_copy && args.target.output.is_some() {
+    if how == How::Copied && !args.count && makes_file(source, &args.target)? {
         verify_bytes(source, &found)?;
     }
     let (sets, how) = sets_of(source, how, found, &args.sets)?;
@@ -264,7 +263,7 @@ pub(super) fn eval(
     let mut places = HashMap::new();
     for (place, (name, _)) in bindings.iter().enumerate() {
         if places.insert(name.as_str(), place).is_some() {
-            return Err(Error::usage(format!("{name} is given twice")));
+            return Err(Error::usage(format!("{} is given twice", KeyName(name.as_bytes()))));
         }
     }
     let mut keyed = Vec::new();
@@ -299,7 +298,12 @@ fn unknown(name: &str, files: &[KeyedSets]) -> Error {
                 "no set is given for {shown}: the NAME of NAME=FILE has no =, so take another one"
             )
         }
-        [] => format!("no set is given for {name}: add {name}=FILE"),
+        [] if shown.to_string() == name && !name.contains(' ') => {
+            format!("no set is given for {name}: add {name}=FILE")
+        }
+        [] => {
+            format!("no set is given for {shown}: add NAME=FILE, in quotation marks of the shell")
+        }
         [sets] => format!("{} has no set {shown}", sets.path().display()),
         _ => format!("no file has a set {shown}"),
     })
@@ -338,7 +342,15 @@ fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Res
         drop(bar);
         return tell_count(source, count);
     }
+    if makes_file(source, target)? {
+        plan.verify_bytes(source.progress())?;
+    }
     source.write(target, |sink| plan.run(sink, source.progress()))
+}
+
+/// Whether the values go into a file, or are a set or a table on standard output.
+fn makes_file(source: &Source, target: &Target) -> Result<bool> {
+    Ok(target.output.is_some() || !matches!(source.format(target)?, SetFormat::Values(_)))
 }
 
 fn tell_count(source: &Source, count: u128) -> Result<()> {

@@ -8,7 +8,9 @@ use crate::cli::names;
 use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
-use crate::set::keyed::{KeyName, KeyedSets, Overlap, Pair, is_sets_file, union_watched};
+use crate::set::keyed::{
+    KeyName, KeyedSets, Overlap, Pair, is_sets_file, open_named, union_watched,
+};
 use crate::set::{AsSet, SetFormat};
 use serde_json::json;
 use std::io::Write;
@@ -184,6 +186,10 @@ fn text_of(pair: &Pair, a: &Named, b: &Named) -> String {
 pub(super) fn keys_of(source: &Source, path: &Path, values: &[String]) -> Result<Answer> {
     /// Ids whose keys are looked up together, at most.
     const SOME: usize = 1 << 16;
+    if open_named(path)?.is_some() {
+        let what = "is one set, and keys-of asks all sets of a file: name the file alone";
+        return Err(Error::usage(format!("{} {what}", path.display())));
+    }
     let sets = KeyedSets::open(path)?;
     let typed = values.iter().map(|text| source.value(text)).collect::<Result<Vec<_>>>()?;
     if let [id] = typed[..] {

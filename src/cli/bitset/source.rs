@@ -143,7 +143,7 @@ impl Source {
     }
 
     /// The format for a target, text in the notation of the command.
-    fn format(&self, target: &Target) -> Result<SetFormat> {
+    pub(super) fn format(&self, target: &Target) -> Result<SetFormat> {
         Ok(match target.format()? {
             SetFormat::Values(format) if format.is_text() => {
                 SetFormat::Values(Format::text_in(self.notation().output()))

@@ -44,7 +44,9 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Vec<Box<dyn AsSet>>>
                         return error;
                     }
                     let name = path.display();
-                    let hint = operand.to_str().map(hints::and_notation).unwrap_or_default();
+                    let hint =
+                        operand.to_str().and_then(|text| hints::of_value("bitset", "", text));
+                    let hint = hints::behind(hint);
                     Error::usage(format!("\"{name}\": {reason}, and there is no such file{hint}"))
                 });
                 sets.push(Box::new(set?));
@@ -262,9 +264,11 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
             let (name, excerpt, byte) = (path.display(), excerpt(text), at + place);
             let line = String::from_utf8_lossy(text);
             let value = line.strip_prefix(['+', '-']);
-            let hint = value
-                .map_or_else(|| hints::notation(&line), |value| hints::of_value("bitset", value));
-            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            let hint = value.map_or_else(
+                || hints::notation(&line),
+                |value| hints::of_value("bitset", "", value),
+            );
+            let hint = hints::behind(hint);
             Error::usage(format!("{name}:{number}: byte {byte}: {reason}: \"{excerpt}\"{hint}"))
         })?;
         read.map_or(Ok(()), |(range, comes)| changes.push(range, comes))

@@ -86,7 +86,7 @@ impl SortArgs {
         let checks = self.check || self.check_silently;
         if notation.takes_ranges() && !self.unique && may_be_distinct && !checks {
             return Err(Error::usage(
-                "a range or a block has each value once: add -u, or join lists with bitset",
+                "a range or a block has each value once: add -u, or write a set (-o FILE.bits)",
             ));
         }
         Ok(notation)

@@ -151,13 +151,14 @@ impl Sample {
         self.complete &= is_whole;
         let mut block_format = options.block_format.clone();
         for at in spaced(len, pieces, piece_bytes) {
+            if self.values.len() >= MAX_VALUES {
+                break;
+            }
             let at = at & !7; // no binary number is cut
             let piece = file.piece(&input.name, file.begin + at, piece_bytes)?;
-            let is_told =
-                at > 0 || fix_column(&mut block_format, &piece, options.block_format, &input.name)?;
-            // A first record that is longer than a piece says little.
-            if !is_told || self.values.len() >= MAX_VALUES {
-                self.complete = false;
+            if at == 0 && !fix_column(&mut block_format, &piece, options.block_format, &input.name)?
+            {
+                self.complete = false; // a first record of this length says little
                 break;
             }
             let options = ScanOptions { block_format: &block_format, ..*options };

@@ -28,8 +28,7 @@ pub(crate) trait PieceSource: Send + Sync {
     /// Number of values.
     fn len(&self) -> Result<u64>;
 
-    /// At most `most` values from evenly spaced places, from the first to the last; all of a smaller
-    /// source.
+    /// At most `most` values from all over, with the first and the last one; all of a smaller source.
     fn sample(&self, most: usize) -> Result<Vec<u64>>;
 
     /// The piece that begins with the first value from the place `from` on; it has at least one

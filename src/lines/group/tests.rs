@@ -2,6 +2,7 @@
 
 use super::Group;
 use super::builder::Tuning;
+use crate::io::page::fix_checksums;
 use crate::number::{Column, Notation};
 use crate::progress::Progress;
 use crate::set::keyed::{self, KeyedSets};
@@ -492,4 +493,20 @@ fn lists_with_long_keys_are_merged_a_few_at_a_time() {
         group.to_file(&path).unwrap();
         assert!(read(&path) == model(&pairs), "{room_bytes}");
     }
+}
+
+#[test]
+fn files_whose_keys_do_not_ascend_are_named_by_a_union() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, out] = ["rows.sets", "out.sets"].map(|name| folder.path().join(name));
+    Group::new().pairs([("ka", 1), ("kb", 2)]).to_file(&path).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(4).position(|keys| keys == b"kakb").unwrap();
+    bytes[at..at + 4].copy_from_slice(b"kbka");
+    fix_checksums(&mut bytes);
+    let sets = KeyedSets::from_bytes(&bytes).unwrap();
+    let expected = sets.verify().unwrap_err().to_string();
+    assert!(expected.ends_with(&format!("byte {at}: the keys do not ascend")), "{expected}");
+    assert_eq!(keyed::union(&[sets], &out).unwrap_err().to_string(), expected);
+    assert!(!out.exists());
 }

@@ -365,13 +365,18 @@ impl KeyedSets {
         for index in 0..self.len() {
             let found = self.found(index)?;
             if before.is_some_and(|before| before >= found.key) {
-                let what = "the keys do not ascend";
-                return Err(self.damaged(Damage { offset: self.header.keys.offset, what }));
+                return Err(self.in_disorder());
             }
             before = Some(found.key);
             self.after(self.set(index)?.verify_values(progress))?;
         }
         Ok(())
+    }
+
+    /// The error for keys that do not ascend.
+    pub(super) fn in_disorder(&self) -> Error {
+        let what = "the keys do not ascend";
+        self.damaged(Damage { offset: self.header.keys.offset, what })
     }
 
     pub(super) fn verify_checksums(&self, progress: &Progress) -> Result<()> {

@@ -146,7 +146,11 @@ impl KeyRun for FileRun<'_> {
             self.found = None;
             return Ok(false);
         }
-        self.found = Some(self.sets.found(self.next)?);
+        let found = self.sets.found(self.next)?;
+        if self.found.as_ref().is_some_and(|before| before.key >= found.key) {
+            return Err(self.sets.in_disorder());
+        }
+        self.found = Some(found);
         self.next += 1;
         Ok(true)
     }

@@ -103,23 +103,24 @@ impl Decoded {
         }
     }
 
-    /// Decodes the values of the container at `place` and of those before it with the given keys, if
-    /// they have few values; gives the place of the first one.
+    /// Decodes the values of the container at `place` and of those before it, if they have few values
+    /// and keys in `keys`. Keeps the values in `range`; gives the place of the first one.
     fn fill_down(
         &mut self,
         containers: &Containers,
         place: Slot,
-        (least, key): (u64, u64),
-        (first, last): (u64, u64),
+        keys: (u64, u64),
+        range: (u64, u64),
     ) -> Option<Slot> {
+        let (least, key) = keys;
         let start = containers.few_before(place, least)?;
         let (base, _) = containers.get(start)?;
         let (mut slot, mut end) = (start, 0);
         containers.append_few(&mut slot, (base, key), &mut self.lows, &mut end)?;
         (self.base, self.last_key, self.is_some, self.next) = (base << 16, key, true, 0);
         self.end = end;
-        self.begin_at(first);
-        self.end_at(last);
+        self.begin_at(range.0);
+        self.end_at(range.1);
         Some(start)
     }
 
@@ -398,10 +399,11 @@ impl ByContainer<'_> {
         }
         loop {
             match self.refill_back() {
-                Ok(true) => match self.back.pop() {
-                    Some(value) => return Some(Ok(value)),
-                    None => {}
-                },
+                Ok(true) => {
+                    if let Some(value) = self.back.pop() {
+                        return Some(Ok(value));
+                    }
+                }
                 Ok(false) => {
                     self.complete();
                     let value = self.front.pop()?;

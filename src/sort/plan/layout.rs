@@ -329,11 +329,12 @@ fn in_memory(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, Strin
         // The caller wishes it, or there is no other way: it may fit.
         None => divide(facts, wishes, false, false).ok_or_else(too_small)?,
     };
-    let disk_bytes = match facts.values {
-        Some(values) if may_spill && !fits(&layout) => spilled_bytes(values, &layout),
-        _ => 0,
+    let (passes, disk_bytes) = match facts.values {
+        Some(values) if may_spill && !fits(&layout) => (1, spilled_bytes(values, &layout)),
+        Some(_) if facts.can_reread && !fits(&layout) => (1 + multi_pass(facts, wishes)?.passes, 0),
+        _ => (1, 0),
     };
-    Ok(Cost { layout, passes: 1, disk_bytes })
+    Ok(Cost { layout, passes, disk_bytes })
 }
 
 fn dense(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, String> {
