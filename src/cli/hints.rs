@@ -245,7 +245,7 @@ pub(super) fn of_value(program: &str, input: &str, text: &str) -> Option<&'stati
 
 /// The hint for a line that may be a range, or have one in a column.
 fn of_range(program: &str, input: &str, is_line: bool) -> Option<&'static str> {
-    if is_looked_up(input) {
+    if program == "bitset" && is_looked_up(input) {
         return Some("a line that is looked up must have one value");
     }
     Some(match program {
