@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type as Int32Arrow, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, Decimal128Array, DictionaryArray, Int8Array, Int64Array,
-    RecordBatch, StringArray, StructArray, UInt32Array,
+    RecordBatch, StringArray, StructArray, UInt32Array, UInt64Array,
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::reader::FileReader;
@@ -1100,4 +1100,24 @@ fn many_buffers_of_one_column_of_views_are_refused() {
     let batch = RecordBatch::try_from_iter([("number", column)]).unwrap();
     packed_arrow(&work.file("t.arrow"), &batch, Some(CompressionType::ZSTD));
     work.run("t.arrow --mem 64M").refused("a column of a record batch takes");
+}
+
+#[test]
+fn a_plan_of_sorted_pieces_knows_their_large_values() {
+    let work = Workspace::new();
+    let batches: Vec<RecordBatch> = (0..40)
+        .map(|block| {
+            let ids = (0..20_000_u64).map(|index| (index << 40) + block);
+            let ids: UInt64Array = ids.collect();
+            RecordBatch::try_from_iter([("id", Arc::new(ids) as ArrayRef)]).unwrap()
+        })
+        .collect();
+    let file = File::create(work.file("sorted.arrow")).unwrap();
+    let mut writer = FileWriter::try_new(file, &batches[0].schema()).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+    let plan = work.run("--explain sorted.arrow").quiet();
+    let (_, range) = plan.split_once("range      0 to ").unwrap();
+    let last: u64 = range.split(' ').next().unwrap().parse().unwrap();
+    assert!(last >= (19_999 << 40) + 39, "{plan}");
 }

@@ -216,9 +216,9 @@ impl Sample {
         self.bytes += looked_at * VALUE_BYTES;
         if looked_at < table.rows() || self.values.len() >= MAX_VALUES {
             self.complete = false;
-            if let Some((min, max)) = table.bounds() {
-                self.values.extend([min, max]);
-            }
+            let bounds =
+                table.bounds().map_or_else(|| ends_of_last(table), |ends| Ok(Some(ends)))?;
+            self.values.extend(bounds.iter().flat_map(|&(min, max)| [min, max]));
         }
         Ok(())
     }
@@ -259,6 +259,26 @@ impl Sample {
         }
         Ok(())
     }
+}
+
+/// The smallest and the largest value of the first rows of the last piece of a table that does not
+/// tell its own. The first rows of sorted pieces alone would only tell small values.
+fn ends_of_last(table: &Table) -> Result<Option<(u64, u64)>> {
+    /// Batches of rows that are looked at, at most.
+    const MOST: usize = 64;
+    let (mut ends, mut rows) = (None, Rows::default());
+    let Some(last) = table.pieces().checked_sub(1) else { return Ok(None) };
+    let mut piece = table.piece(last)?;
+    for _ in 0..MOST {
+        if !piece.next(&mut rows)? {
+            break;
+        }
+        for &value in &rows.values {
+            let (min, max) = ends.unwrap_or((value, value));
+            ends = Some((value.min(min), value.max(max)));
+        }
+    }
+    Ok(ends)
 }
 
 /// Replaces the names of columns in `block_format` by their numbers, for an input that begins with
