@@ -27,7 +27,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::ValueTooLarge { format, .. } => wider_format(format),
         Error::MemoryLimitTooSmall { .. } => "raise --mem",
         Error::NoPlan { .. } => {
-            "raise --mem, lower --threads, give a folder with more room with -T, or give plain files, as pipes and packed files cannot be read twice"
+            "raise --mem, lower --threads, give a folder with more room with -T, or give plain files, as pipes and compressed files cannot be read twice"
         }
         Error::FilterFull { .. } => "raise --mem or --rate, or see --exact",
         // `bitsort` has no filters.
@@ -69,7 +69,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "bitset build makes a set of numbers in text, and of a column of a table"
         }
         Error::CannotReread { .. } => {
-            "raise --mem, or give a plain file, as pipes and packed files cannot be read twice; a sort without --no-spill uses temporary files, a merge needs a buffer for each input"
+            "raise --mem, or give a plain file, as pipes and compressed files cannot be read twice; a sort without --no-spill uses temporary files, a merge needs a buffer for each input"
         }
         Error::Io { action, path, source } => return io_hint(action, path, source),
         _ => return None,
