@@ -299,7 +299,7 @@ impl LineTools {
     ///
     /// # Errors
     ///
-    /// If a file cannot be read, if `first` has other settings than these, or if there is too
+    /// If a file cannot be read, if `first` has another size than by a rate, or if there is too
     /// little memory for the first filter or another one.
     pub fn distinct_by_filter<D: Plain>(
         &self,

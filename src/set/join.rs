@@ -129,7 +129,8 @@ impl<'a> Joined<'a> {
     ///
     /// # Errors
     ///
-    /// If a file is damaged. This holds for all methods.
+    /// If a file is damaged; this holds for all methods. [`Error::TooWide`] if the set has a range that is
+    /// too wide for memory, of more than about 2^44 values.
     pub fn to_set(self) -> Result<IntegerSet> {
         self.plan.collect(&self.progress).map(IntegerSet)
     }
@@ -138,7 +139,7 @@ impl<'a> Joined<'a> {
     ///
     /// # Errors
     ///
-    /// As [`to_set`](Self::to_set).
+    /// If a file is damaged, or the set has all 2^64 numbers.
     pub fn count(self) -> Result<u64> {
         self.plan.count(&self.progress)
     }

@@ -333,8 +333,8 @@ impl Iterator for Iter<'_> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.left();
-        (left, Some(left))
+        let Range { start, end } = self.ranks();
+        (in_usize(end - start), usize::try_from(end - start).ok())
     }
 
     fn count(self) -> usize {
@@ -435,9 +435,8 @@ impl Iterator for IntoIter {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         let between = self.range.map_or(0, |(first, last)| self.set.range_len(first..=last));
-        let between = in_usize(between);
-        let left = between.saturating_add(self.front.len()).saturating_add(self.back.len());
-        (left, Some(left))
+        let left = between + self.front.len() as u64 + self.back.len() as u64;
+        (in_usize(left), usize::try_from(left).ok())
     }
 
     fn nth(&mut self, passed: usize) -> Option<u64> {

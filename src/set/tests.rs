@@ -652,6 +652,43 @@ fn containers_that_lie_of_their_sizes_are_found() {
 }
 
 #[test]
+fn numbers_of_values_that_lie_are_no_answers() {
+    let far = |n: u64| n * 100_000_000_000;
+    let set = IntegerSet::from_ranges((1..=10).map(|n| far(n)..=far(n) + 99));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.bits");
+    set.write_as(&path, SetFormat::RunBits).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    // The number of values before the sixth run, which is 500.
+    for before in [1_u64 << 40, 550, 0] {
+        let mut bytes = bytes.clone();
+        bytes[4096 + 24 * 5 + 16..][..8].copy_from_slice(&before.to_le_bytes());
+        let set = SetFile::from_bytes(&bytes).unwrap();
+        let answers = [set.select(499), set.select(500), set.select(520), set.select(599)];
+        let wrong = answers.into_iter().zip([499, 500, 520, 599]).filter(|(answer, rank)| {
+            let value = far(rank / 100 + 1) + rank % 100;
+            answer.as_ref().is_ok_and(|&found| found != Some(value))
+        });
+        let near =
+            (0..3).filter(|n| set.next(far(6) + n).is_ok_and(|found| found != Some(far(6) + n)));
+        assert!(before == 550 || (wrong.count(), near.count()) == (0, 0), "{before}");
+        assert!(set.select(520).is_err(), "{before}");
+        let runs: Vec<_> = set.view().runs().collect();
+        assert!(runs.iter().rev().skip(1).all(Result::is_ok), "an iterator ends with an error");
+        assert!(set.max().is_err() || set.max().unwrap() == Some(far(10) + 99));
+    }
+    let dense = IntegerSet::from_iter((0..400_000).step_by(3));
+    dense.write_as(&path, SetFormat::DenseBits).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let ranks = u64::from_le_bytes(bytes[88..96].try_into().unwrap()) as usize;
+    bytes[ranks + 8 * 3 + 1] ^= 2; // 512 more values before the fourth piece
+    let set = SetFile::from_bytes(&bytes).unwrap();
+    for value in [260_886, 262_000] {
+        assert!(set.previous(value).is_err() || set.previous(value).unwrap() <= Some(value));
+    }
+}
+
+#[test]
 fn counts_are_not_made_up_of_what_contradicts_itself() {
     let folder = tempfile::tempdir().unwrap();
     let [bad, good] = ["bad.roaring", "good.bits"].map(|name| folder.path().join(name));

@@ -4,7 +4,7 @@ use super::finish::batch::Typed;
 use super::plan::budget::SET_WRITER_BYTES;
 use super::rejects::Rejected;
 use super::{Explanation, Report, Sort};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::read::Input;
 use crate::io::write::Writer;
 use crate::set::file::ValueSink;
@@ -191,6 +191,12 @@ impl Sort {
 
     /// Sorts into the containers of a set, and fills in `done`.
     fn collect(self, name: &Path, sink: &mut dyn ValueSink, done: &mut Done) -> Result<()> {
+        if self.selection.counted {
+            return Err(Error::usage("a set has no counts"));
+        }
+        if self.table_filter.is_some() {
+            return Err(Error::usage("only Parquet files have Bloom filters"));
+        }
         let sort = self.reverse(false); // a set has no order
         let (report, rejects) = sort.hand_to(Typed::Containers, name, sink)?;
         *done = Done { report, rejected: rejects.finish()? };

@@ -150,6 +150,9 @@ fn clamp_hashes(k: f64) -> u32 {
 /// Broder and Mitzenmacher 2004: throwing kn balls in m bins.
 #[must_use]
 pub fn fill(m: u64, n: u64, k: u32) -> f64 {
+    if n == 0 {
+        return 0.0; // of one bit, the logarithm below is infinite
+    }
     -(real(n) * f64::from(k) * (-1.0 / real(m)).ln_1p()).exp_m1()
 }
 
@@ -234,6 +237,15 @@ fn power(base: f64, k: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_keys_set_no_bit() {
+        for m in [1, 2, 1000] {
+            assert!(
+                fill(m, 0, 5).abs() < f64::MIN_POSITIVE && rate(m, 0, 5).abs() < f64::MIN_POSITIVE
+            );
+        }
+    }
 
     #[test]
     fn a_full_filter_may_have_any_number_of_keys() {

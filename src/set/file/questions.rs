@@ -225,7 +225,7 @@ impl SetFile {
     ///
     /// # Errors
     ///
-    /// As [`intersection_len`](Self::intersection_len).
+    /// As [`intersection_len`](Self::intersection_len), or if these are all 2^64 numbers.
     pub fn union_len(&self, other: &dyn AsSet) -> Result<u64> {
         or(&[self, other]).count()
     }
@@ -243,7 +243,7 @@ impl SetFile {
     ///
     /// # Errors
     ///
-    /// As [`intersection_len`](Self::intersection_len).
+    /// As [`intersection_len`](Self::intersection_len), or if these are all 2^64 numbers.
     pub fn symmetric_difference_len(&self, other: &dyn AsSet) -> Result<u64> {
         xor(&[self, other]).count()
     }
@@ -252,7 +252,7 @@ impl SetFile {
     ///
     /// # Errors
     ///
-    /// As [`intersection_len`](Self::intersection_len).
+    /// As [`union_len`](Self::union_len).
     pub fn jaccard(&self, other: &dyn AsSet) -> Result<f64> {
         Ok(proportion(self.intersection_len(other)?, self.union_len(other)?))
     }

@@ -81,7 +81,8 @@ impl<'a> ByRank<'a> {
     pub(super) fn new(view: Ranked<'a>, ends: Option<(u64, u64)>) -> Self {
         let ranks = ends.map_or(Ok(0..0), |(first, last)| {
             let (end, is_there) = view.position(last)?;
-            Ok(view.position(first)?.0..sum(end, is_there.into())?)
+            let (start, end) = (view.position(first)?.0, sum(end, is_there.into())?);
+            if start > end { Err(DISORDER) } else { Ok(start..end) }
         });
         let (ranks, damage) = match ranks {
             Ok(ranks) => (ranks, None),

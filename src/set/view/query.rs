@@ -247,7 +247,12 @@ impl<'a> SetView<'a> {
     /// If the bytes are damaged where the answer is looked for.
     pub fn next(self, value: u64) -> Result<Option<u64>, Damage> {
         if let Some(ranked) = self.ranked() {
-            return ranked.select(ranked.position(value)?.0);
+            let (rank, is_there) = ranked.position(value)?;
+            return match ranked.select(rank)? {
+                Some(found) if found < value || is_there && found > value => Err(WRONG_RANKS),
+                None if is_there => Err(WRONG_RANKS),
+                found => Ok(found),
+            };
         }
         if let Shape::Folder(folder) = self.0 {
             return folder.next(value);
@@ -276,7 +281,10 @@ impl<'a> SetView<'a> {
         if let Shape::Dense(_) | Shape::Sparse(_) | Shape::Runs(_) = self.0 {
             // There may be many pieces without values. The ranks pass them.
             return match self.rank(value)?.checked_sub(1) {
-                Some(index) => self.select(index),
+                Some(index) => match self.select(index)? {
+                    Some(found) if found <= value => Ok(Some(found)),
+                    _ => Err(WRONG_RANKS), // the value of this rank was counted
+                },
                 None => Ok(None),
             };
         }

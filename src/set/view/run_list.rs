@@ -118,6 +118,9 @@ impl<'a> RunList<'a> {
     /// Number of values below `value`, and whether it is in the set. O(log runs).
     pub(crate) fn position(self, value: u64) -> Result<(u64, bool), Damage> {
         let Some(run) = self.of_value(value) else { return Ok((0, false)) };
+        if run.end()? > self.len()? {
+            return Err(DISORDER);
+        }
         if value > run.last {
             return Ok((run.end()?, false));
         }
@@ -126,8 +129,18 @@ impl<'a> RunList<'a> {
 
     /// The value that has `rank` values before it. O(log runs).
     pub(crate) fn select(self, rank: u64) -> Result<Option<u64>, Damage> {
-        let Some((index, value)) = self.of_rank(rank)? else { return Ok(None) };
-        Ok(self.get(index).filter(|run| value <= run.last).map(|_| value))
+        let is_there = rank < self.len()?;
+        let found =
+            self.of_rank(rank)?.and_then(|(index, value)| Some((index, value, self.get(index)?)));
+        match found {
+            Some((_, value, run)) if value <= run.last && is_there => Ok(Some(value)),
+            // The run ends before it, and all others have values of larger ranks.
+            Some((index, ..)) if is_there || index.saturating_add(1) < self.count() => {
+                Err(DISORDER)
+            }
+            None if is_there => Err(DISORDER),
+            _ => Ok(None),
+        }
     }
 
     /// The last run with at most `rank` values before it, and the value of this rank if the run goes

@@ -22,7 +22,7 @@ impl fmt::Debug for Runs<'_> {
 
 impl<'a> SetView<'a> {
     /// The first and the last value of each run, ascending. O(containers + runs); a bitmap also
-    /// costs its words.
+    /// costs its words. The iterator ends with the first error.
     ///
     /// # Examples
     ///
@@ -42,6 +42,13 @@ impl<'a> SetView<'a> {
 }
 
 impl Runs<'_> {
+    /// Ends with an error: the open run may go on behind it.
+    fn end(&mut self, damage: Damage) -> Result<(u64, u64), Damage> {
+        (self.cursor, self.open) = (None, None);
+        self.found.clear();
+        Err(damage)
+    }
+
     /// Passes the containers behind `key` that the set says to have all their values.
     fn pass_full(&mut self, key: u64) -> Result<(), Damage> {
         let Some(cursor) = &mut self.cursor else { return Ok(()) };
@@ -78,14 +85,10 @@ impl Iterator for Runs<'_> {
                         self.found.reverse();
                     }
                     if let Err(damage) = self.pass_full(key) {
-                        self.cursor = None;
-                        return Some(Err(damage));
+                        return Some(self.end(damage));
                     }
                 }
-                Some(Err(damage)) => {
-                    self.cursor = None;
-                    return Some(Err(damage));
-                }
+                Some(Err(damage)) => return Some(self.end(damage)),
                 Some(Ok(None)) | None => {
                     self.cursor = None;
                     return self.open.take().map(Ok);
