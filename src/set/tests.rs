@@ -1,5 +1,6 @@
 use super::*;
 use crate::io::page::fix_checksums;
+use crate::kernel::in_usize;
 use crate::number::Format;
 use crate::progress::Progress;
 use crate::set::container::Op;
@@ -677,10 +678,10 @@ fn numbers_of_values_that_lie_are_no_answers() {
         assert!(runs.iter().rev().skip(1).all(Result::is_ok), "an iterator ends with an error");
         assert!(set.max().is_err() || set.max().unwrap() == Some(far(10) + 99));
     }
-    let dense = IntegerSet::from_iter((0..400_000).step_by(3));
+    let dense: IntegerSet = (0..400_000).step_by(3).collect();
     dense.write_as(&path, SetFormat::DenseBits).unwrap();
     let mut bytes = std::fs::read(&path).unwrap();
-    let ranks = u64::from_le_bytes(bytes[88..96].try_into().unwrap()) as usize;
+    let ranks = in_usize(u64::from_le_bytes(bytes[88..96].try_into().unwrap()));
     bytes[ranks + 8 * 3 + 1] ^= 2; // 512 more values before the fourth piece
     let set = SetFile::from_bytes(&bytes).unwrap();
     for value in [260_886, 262_000] {

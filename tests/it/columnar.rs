@@ -1114,7 +1114,9 @@ fn a_plan_of_sorted_pieces_knows_their_large_values() {
         .collect();
     let file = File::create(work.file("sorted.arrow")).unwrap();
     let mut writer = FileWriter::try_new(file, &batches[0].schema()).unwrap();
-    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    for batch in &batches {
+        writer.write(batch).unwrap();
+    }
     writer.finish().unwrap();
     let plan = work.run("--explain sorted.arrow").quiet();
     let (_, range) = plan.split_once("range      0 to ").unwrap();
