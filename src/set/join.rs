@@ -129,8 +129,8 @@ impl<'a> Joined<'a> {
     ///
     /// # Errors
     ///
-    /// If a file is damaged; this holds for all methods. [`Error::TooWide`] if the set has a range that is
-    /// too wide for memory, of more than about 2^44 values.
+    /// If a file is damaged; this holds for all methods. [`TooWide`](crate::Error::TooWide) if the set
+    /// has a range that is too wide for memory, of more than about 2^44 values.
     pub fn to_set(self) -> Result<IntegerSet> {
         self.plan.collect(&self.progress).map(IntegerSet)
     }
