@@ -15,9 +15,6 @@ use crate::work::{in_pieces, interrupted, interruptible};
 use bitsort::Progress;
 use bitsort::set::foreign::{ForeignFormat, encode};
 use bitsort::set::{Expression, IntegerSet, SetFormat, SetView, Written, write_folder_with};
-use pyo3::IntoPyObjectExt;
-use pyo3::PyTraverseError;
-use pyo3::PyVisit;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{
     PyIndexError, PyKeyboardInterrupt, PyOverflowError, PyTypeError, PyValueError,
@@ -25,6 +22,7 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyCapsule, PySlice, PyTuple};
+use pyo3::{IntoPyObjectExt, PyTraverseError, PyVisit};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

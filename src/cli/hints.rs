@@ -8,6 +8,7 @@ use crate::lines::Funnel;
 use crate::number::{Line, Malformed, Notation};
 use crate::set::foreign::ForeignFormat;
 use crate::set::keyed::is_sets_file;
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
@@ -264,8 +265,8 @@ fn of_range(program: &str, input: &str, is_line: bool) -> Option<&'static str> {
 /// Whether an input has lines that a command looks up in its first file.
 fn is_looked_up(input: &str) -> bool {
     const COMMANDS: [&str; 3] = ["filter", "contains", "keys-of"];
-    let mut words = std::env::args_os().skip(1);
-    let mut files = words.by_ref().skip_while(|word| !COMMANDS.iter().any(|other| word == other));
+    let is_other = |word: &OsString| !COMMANDS.iter().any(|command| word == command);
+    let mut files = std::env::args_os().skip_while(is_other);
     files.next().is_some()
         && files.find(|word| word == "-" || Path::new(word).exists()).is_none_or(|set| set != input)
 }
