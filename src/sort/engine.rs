@@ -57,7 +57,7 @@ fn run<E: Entry>(
         words.chunks_exact_mut(segment_words).map(Mutex::new).collect()
     });
     let spill = may_spill.then(|| SpillFiles::new(context.folders));
-    let distinct = context.style.selection.ignores_copies();
+    let distinct = context.style.selection.ignores_duplicates();
     let relief = Relief::new(segments, spill, distinct);
 
     let started = Instant::now();

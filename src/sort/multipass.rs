@@ -3,7 +3,7 @@
 //!
 //! The first reading only counts how many values lie where. From the counts it makes slices that
 //! fill the memory, for any distribution, and reads neighbours together that fit together. A slice that
-//! does not fit, or turns out to have more copies than fit, is cut again.
+//! does not fit, or turns out to have more duplicates than fit, is cut again.
 
 use super::context::Context;
 use super::engine::{Pass, pass};
@@ -45,9 +45,9 @@ impl Histogram {
     /// The slice of these buckets.
     fn slice(&self, base: u64, bits: u32, counts: &[u64]) -> Slice {
         let last = u64::low_mask(self.shift());
-        let copies = |count: &u64| count.saturating_sub(1).saturating_sub(last);
-        let (count, copies) = (counts.iter().sum(), counts.iter().map(copies).sum());
-        Slice { base, bits, count, copies }
+        let duplicates = |count: &u64| count.saturating_sub(1).saturating_sub(last);
+        let (count, duplicates) = (counts.iter().sum(), counts.iter().map(duplicates).sum());
+        Slice { base, bits, count, duplicates }
     }
 
     fn add(&mut self, other: &Self) {
@@ -83,8 +83,8 @@ struct Slice {
     base: u64,
     bits: u32,
     count: u64,
-    /// So many of its values, at least, are copies of others.
-    copies: u64,
+    /// So many of its values, at least, are duplicates of others.
+    duplicates: u64,
 }
 
 impl Slice {
@@ -129,7 +129,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         let mut slices = self.slices(&histogram);
         for above in bits..u64::BITS {
             let count = histogram.above[above as usize + 1];
-            slices.push(Slice { base: 1 << above, bits: above, count, copies: 0 });
+            slices.push(Slice { base: 1 << above, bits: above, count, duplicates: 0 });
         }
         self.push_in_order(slices)?;
         let mut inputs = self.context.inputs.iter().zip(marks);
@@ -230,7 +230,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
                     base: left.base,
                     bits: left.bits + 1,
                     count: left.count + right.count,
-                    copies: left.copies + right.copies,
+                    duplicates: left.duplicates + right.duplicates,
                 };
                 let siblings = left.bits == right.bits && left.base & (1 << left.bits) == 0;
                 if !siblings || !self.fits(joined) {
@@ -261,11 +261,11 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
     /// A layout that may have room for a slice.
     fn layout_of(&self, slice: Slice) -> Option<Layout> {
         let (window, count) = (slice.window(), slice.count);
-        // With a bitmap, copies may still be too many: `write` finds out.
+        // With a bitmap, duplicates may still be too many: `write` finds out.
         let may_fit = |layout: &Layout| {
             layout.bitmap_bytes <= self.layout.pool_bytes / 2
-                && (self.wishes.ignores_copies
-                    || layout.value_bytes(slice.copies) <= layout.pool_bytes)
+                && (self.wishes.ignores_duplicates
+                    || layout.value_bytes(slice.duplicates) <= layout.pool_bytes)
         };
         self.plain_layout(window, count).or_else(|| {
             divide(&self.facts_of(window, count), self.wishes, true, false).filter(may_fit)

@@ -63,7 +63,7 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
         beside,
         threads,
         strategy: sort.strategy,
-        ignores_copies: sort.selection.ignores_copies(),
+        ignores_duplicates: sort.selection.ignores_duplicates(),
         keeps_rejects,
         tuning: sort.tuning.clone(),
     };

@@ -180,7 +180,7 @@ impl Sort {
         self.for_set(format, Writer::will_pack(path.as_ref())).explain()
     }
 
-    /// Drops copies, and reserves memory for the writer of the set.
+    /// Drops duplicates, and reserves memory for the writer of the set.
     fn for_set(mut self, format: SetFormat, has_packed_name: bool) -> Self {
         self.beside.set_writer = SET_WRITER_BYTES;
         let packs = matches!(format, SetFormat::Values(_)) && has_packed_name;

@@ -95,7 +95,7 @@ def sort(
 ) -> Result:
     """Writes the distinct ids in ascending order: a folder of files, the lowest ids first.
 
-    Each id comes once; copies are not kept. `format` is "text", "parquet", "u32le", "u64le", or
+    Each id comes once; duplicates are not kept. `format` is "text", "parquet", "u32le", "u64le", or
     "bits", which is `build`. A folder at `out` is replaced only by "bits"; others must be empty
     or not there.
     """

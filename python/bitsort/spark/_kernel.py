@@ -1,7 +1,7 @@
 """The work of one task: ids become pieces of sets, and pieces become parts.
 
 A piece is the bytes of a `.bits` file with the values of one window. Only pieces cross the
-shuffle, never ids, so that copies of a value collapse where they are read.
+shuffle, never ids, so that duplicates of a value collapse where they are read.
 """
 
 import json

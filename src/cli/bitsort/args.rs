@@ -157,7 +157,7 @@ pub(super) struct SortArgs {
 
 impl SortArgs {
     /// The format that `--to` names, or the name of the output suggests. Values and tables may have
-    /// copies; all other formats are sets.
+    /// duplicates; all other formats are sets.
     pub(super) fn output_format(&self) -> SetFormat {
         let of_name = || self.output.as_deref().and_then(SetFormat::of_name);
         self.to.or_else(of_name).unwrap_or(SetFormat::Values(Format::Text))

@@ -56,7 +56,7 @@ fn instead(option: &str) -> Option<&'static str> {
             "lines are natural numbers, in numeric order: sort orders other text"
         }
         "-b" | "--ignore-leading-blanks" => "leave it out: blanks around numbers are accepted",
-        "--distinct" | "--uniq" | "--dedup" => "--unique drops further copies of a number",
+        "--distinct" | "--uniq" | "--dedup" => "--unique drops duplicates of a number",
         "--only-dups" | "--duplicates" | "--dups" => {
             "--repeated keeps the numbers that occur more than once"
         }

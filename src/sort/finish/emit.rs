@@ -35,7 +35,7 @@ impl Selection {
     }
 
     /// Whether the multiplicity of a value does not matter.
-    pub(crate) fn ignores_copies(self) -> bool {
+    pub(crate) fn ignores_duplicates(self) -> bool {
         self.distinct && !self.counted && !self.repeated
     }
 }
@@ -216,7 +216,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
         if selection.reverse {
             values.reverse();
         }
-        if !selection.ignores_copies() {
+        if !selection.ignores_duplicates() {
             for copies in values.chunk_by(|a, b| a == b) {
                 self.run(base + copies[0].widen(), copies.len() as u64)?;
             }
@@ -477,8 +477,8 @@ pub(in crate::sort) struct Scan<'w> {
     pub(in crate::sort) level: Level,
     pub(in crate::sort) span: Span,
     pub(in crate::sort) words: &'w [u64],
-    /// Copies beside the bitmap: a value is here once for each further copy. Ascending.
-    pub(in crate::sort) copies: &'w [u32],
+    /// Duplicates beside the bitmap: a value is here once for each duplicate. Ascending.
+    pub(in crate::sort) duplicates: &'w [u32],
 }
 
 impl Scan<'_> {
@@ -488,7 +488,7 @@ impl Scan<'_> {
         positions: &mut Vec<u32>,
         emit: &mut Emitter<'_, '_>,
     ) -> Result<u64> {
-        let Self { level, span, words, copies: mut left } = self;
+        let Self { level, span, words, duplicates: mut left } = self;
         let selection = emit.style().selection;
         let mut distinct = 0;
         let by_blocks =
@@ -512,28 +512,28 @@ impl Scan<'_> {
                 distinct += emit.bitmap(key, block)?;
                 continue;
             }
-            let copies;
+            let duplicates;
             if selection.reverse {
                 let (lower, upper) = left.split_at(left.partition_point(|&low| low < first));
-                (left, copies) = (lower, upper);
+                (left, duplicates) = (lower, upper);
             } else {
                 let behind =
                     left.partition_point(|&low| (low as usize) < (start + slab_words.len()) * 64);
                 let (lower, upper) = left.split_at(behind);
-                (copies, left) = (lower, upper);
+                (duplicates, left) = (lower, upper);
             }
-            let most = slab_words.len() * 64 + ones::SLACK + copies.len();
+            let most = slab_words.len() * 64 + ones::SLACK + duplicates.len();
             if positions.len() < most {
                 positions.resize(most, 0);
             }
             let found = ones::ones(level, slab_words, first, positions);
             distinct += found as u64;
-            if selection.ignores_copies() {
+            if selection.ignores_duplicates() {
                 emit.all(span.first(), &mut positions[..found])?;
                 continue;
             }
-            merge_copies(positions, found, copies);
-            emit.sorted(span.first(), &mut positions[..found + copies.len()])?;
+            merge_duplicates(positions, found, duplicates);
+            emit.sorted(span.first(), &mut positions[..found + duplicates.len()])?;
         }
         Ok(distinct)
     }
@@ -544,17 +544,17 @@ fn too_wide() -> Error {
     Error::Accounting { what: "a segment of the bitmap has places of more than 32 bits".into() }
 }
 
-/// Merges `copies` into `positions[..found]`. Both are sorted, and `positions` has each of the
-/// copied values once. There is room for the copies behind them.
-fn merge_copies(positions: &mut [u32], found: usize, copies: &[u32]) {
-    let (mut from, mut to) = (found, found + copies.len());
-    for &copy in copies.iter().rev() {
-        while from > 0 && positions[from - 1] > copy {
+/// Merges `duplicates` into `positions[..found]`. Both are sorted, and `positions` has each of the
+/// duplicated values once. There is room for the duplicates behind them.
+fn merge_duplicates(positions: &mut [u32], found: usize, duplicates: &[u32]) {
+    let (mut from, mut to) = (found, found + duplicates.len());
+    for &duplicate in duplicates.iter().rev() {
+        while from > 0 && positions[from - 1] > duplicate {
             (from, to) = (from - 1, to - 1);
             positions[to] = positions[from];
         }
         to -= 1;
-        positions[to] = copy;
+        positions[to] = duplicate;
     }
 }
 
@@ -606,12 +606,12 @@ pub(in crate::sort) fn emit_counts<C: Copy + Into<u64>>(
 
 #[cfg(test)]
 mod tests {
-    use super::merge_copies;
+    use super::merge_duplicates;
 
     #[test]
-    fn copies_are_put_beside_their_value() {
+    fn duplicates_are_put_beside_their_value() {
         let mut positions = vec![1, 4, 9, 0, 0, 0, 0];
-        merge_copies(&mut positions, 3, &[1, 1, 9, 9]);
+        merge_duplicates(&mut positions, 3, &[1, 1, 9, 9]);
         assert_eq!(positions, [1, 1, 1, 4, 9, 9, 9]);
     }
 }

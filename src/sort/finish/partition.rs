@@ -85,7 +85,7 @@ impl<E: Entry> Finisher<E> {
         let count = source.len();
         if let Some(segment) = segment {
             let room = (self.budget_bytes / 8) as u64;
-            if count <= room || emit.style().selection.ignores_copies() {
+            if count <= room || emit.style().selection.ignores_duplicates() {
                 return self.by_bitmap(source, span, Some(segment), emit).map(drop);
             }
             return self.by_counting(source, span, Some(segment), emit);
@@ -109,9 +109,9 @@ impl<E: Entry> Finisher<E> {
             return emit.run(span.first(), count);
         }
         let narrow = span.bits() <= MAX_BITMAP_BITS;
-        let ignores_copies = emit.style().selection.ignores_copies();
+        let ignores_duplicates = emit.style().selection.ignores_duplicates();
         let bitmap_fits = span.len() / 8 <= self.budget_bytes as u64;
-        if narrow && !ignores_copies && count >= span.len() / 2 {
+        if narrow && !ignores_duplicates && count >= span.len() / 2 {
             return self.by_counting_or_split(source, span, count, emit);
         }
         let scans_well = span.len() / 64 <= WORDS_PER_VALUE * count;
@@ -156,12 +156,12 @@ impl<E: Entry> Finisher<E> {
         let before = if persistent { ones_of(words) } else { 0 };
         let mut bits = BitmapMut::from_words_mut(0, words);
         let most = if persistent { usize::MAX } else { room };
-        let copies = (!selection.ignores_copies()).then_some((most, &mut *duplicates));
-        let Some((read, met_again)) = set_bits(source, span, buffers, &mut bits, copies)? else {
+        let wanted = (!selection.ignores_duplicates()).then_some((most, &mut *duplicates));
+        let Some((read, met_again)) = set_bits(source, span, buffers, &mut bits, wanted)? else {
             return Ok(false);
         };
         emit.written.ways.take(Way::Bitmap);
-        if span.is_part && (selection.keeps_all() || selection.ignores_copies()) {
+        if span.is_part && (selection.keeps_all() || selection.ignores_duplicates()) {
             let count = || ones_of(words) + met_again as u64;
             emit.announce(count, span.first(), span.last());
         }
@@ -171,9 +171,9 @@ impl<E: Entry> Finisher<E> {
         }
         radix::sort(duplicates, &mut self.scratch);
 
-        let distinct = Scan { level, span, words, copies: duplicates }.emit(positions, emit)?;
-        if selection.ignores_copies() {
-            // Dropped copies are values of the input too.
+        let distinct = Scan { level, span, words, duplicates }.emit(positions, emit)?;
+        if selection.ignores_duplicates() {
+            // Dropped duplicates are values of the input too.
             emit.written.values += before + read - distinct;
         }
         Ok(true)
@@ -419,19 +419,19 @@ impl<E: Entry> Finisher<E> {
 }
 
 /// Sets the bits of the entries in a span. Gives how many entries it read, and how many of them
-/// are copies of others. These go to the vector in `copies`; none are wanted without it. If there
-/// are more copies than the number in `copies`, it gives none.
+/// are duplicates of others. These go to the vector in `duplicates`; none are wanted without it. If there
+/// are more duplicates than the number in `duplicates`, it gives none.
 fn set_bits<E: Entry>(
     source: &Source<'_, '_, E>,
     span: Span,
     buffers: &mut ReadBuffers<E>,
     bits: &mut BitmapMut<'_>,
-    mut copies: Option<(usize, &mut Vec<u32>)>,
+    mut duplicates: Option<(usize, &mut Vec<u32>)>,
 ) -> Result<Option<(u64, usize)>> {
     let (mut read, mut met_again, mut overflow) = (0, 0, false);
     source.for_each_in(span.lo, span.hi, buffers, |entries| {
         read += entries.len() as u64;
-        let Some((most, copies)) = &mut copies else {
+        let Some((most, duplicates)) = &mut duplicates else {
             bits.insert_all(entries);
             return;
         };
@@ -442,10 +442,10 @@ fn set_bits<E: Entry>(
             }
             let mut again = [E::default(); 1024];
             let count = bits.insert_lows(part, &mut again);
-            if copies.len() < met_again + count {
-                copies.resize((met_again + count).next_multiple_of(1024), 0);
+            if duplicates.len() < met_again + count {
+                duplicates.resize((met_again + count).next_multiple_of(1024), 0);
             }
-            for (slot, entry) in copies[met_again..].iter_mut().zip(&again[..count]) {
+            for (slot, entry) in duplicates[met_again..].iter_mut().zip(&again[..count]) {
                 *slot = u32::narrow(entry.widen());
             }
             met_again += count;

@@ -12,7 +12,7 @@ impl Emitter<'_, '_> {
     /// Whether the sink also takes values as bitmaps.
     pub(in crate::sort) fn takes_bitmaps(&self) -> bool {
         let style = self.style();
-        let plain = style.selection.ignores_copies() && !style.selection.reverse;
+        let plain = style.selection.ignores_duplicates() && !style.selection.reverse;
         style.typed == Some(Typed::Containers) && plain && self.batch.lows_capacity() >= BITMAP_LOWS
     }
 

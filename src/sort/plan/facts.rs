@@ -112,22 +112,22 @@ fn duplicate_share(sample: &Sample, window: Window, format: Format) -> f64 {
     let universe = (window.last - window.base) as f64 + 1.0;
     let all = values(sample, format) as f64;
     let spread = 1.0 - universe / all * -(-all / universe).exp_m1();
-    let repeats = found - sorted.len() as f64;
+    let duplicates = found - sorted.len() as f64;
     let expected = found - universe * -(-found / universe).exp_m1();
     // A wrong guess costs time if the input can be read again; else it may end the run.
     let is_telling = expected >= TELLING && sample.can_reread;
-    let guess = if is_telling { spread.min(copies(repeats, found, all)) } else { spread };
+    let guess = if is_telling { spread.min(duplicates_of(duplicates, found, all)) } else { spread };
     seen.max(guess).clamp(0.0, 1.0)
 }
 
-/// Repeats that are expected in a sample, at least, if those that it has say more than the spread of
+/// Duplicates that are expected in a sample, at least, if those that it has say more than the spread of
 /// its values: ids that occur once each may fill their range.
 const TELLING: f64 = 30.0;
 
-/// Share of `all` values that repeat another one, if each occurs as often, and `repeats` pairs of the
+/// Share of `all` values that are duplicates, if each occurs as often, and `duplicates` pairs of the
 /// `found` ones of a sample are alike. With a margin for chance.
-fn copies(repeats: f64, found: f64, all: f64) -> f64 {
-    let most = repeats + 2.0 * repeats.sqrt() + 4.0;
+fn duplicates_of(duplicates: f64, found: f64, all: f64) -> f64 {
+    let most = duplicates + 2.0 * duplicates.sqrt() + 4.0;
     let others = all * most / (found * found / 2.0);
     others / (1.0 + others)
 }

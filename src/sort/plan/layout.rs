@@ -21,8 +21,8 @@ pub(in crate::sort) struct Wishes {
     pub(in crate::sort) beside: Beside,
     pub(in crate::sort) threads: usize,
     pub(in crate::sort) strategy: Option<Strategy>,
-    /// Whether copies need not be kept.
-    pub(in crate::sort) ignores_copies: bool,
+    /// Whether duplicates need not be kept.
+    pub(in crate::sort) ignores_duplicates: bool,
     /// Whether malformed lines are written.
     pub(in crate::sort) keeps_rejects: bool,
     pub(in crate::sort) tuning: Tuning,
@@ -323,7 +323,7 @@ fn in_memory(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, Strin
         }
         // Copies are dropped, so a bitmap has room for every value of the range. Only values above
         // the expected ones could fill the rest.
-        None if !forced && wishes.ignores_copies && dense(facts, wishes, false).is_ok() => {
+        None if !forced && wishes.ignores_duplicates && dense(facts, wishes, false).is_ok() => {
             return Err("the number of values is not known, and a bitmap of the range fits".into());
         }
         // The caller wishes it, or there is no other way: it may fit.
@@ -349,11 +349,13 @@ fn dense(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, String> {
         clippy::cast_sign_loss,
         reason = "an estimate"
     )]
-    let copies = match facts.values {
-        Some(values) if !wishes.ignores_copies => (values as f64 * facts.duplicate_share) as u64,
+    let duplicates = match facts.values {
+        Some(values) if !wishes.ignores_duplicates => {
+            (values as f64 * facts.duplicate_share) as u64
+        }
         _ => 0,
     };
-    if layout.value_bytes(copies) > layout.pool_bytes && !forced {
+    if layout.value_bytes(duplicates) > layout.pool_bytes && !forced {
         return Err("the duplicates do not fit beside the bitmap".into());
     }
     Ok(Cost { layout, passes: 1, disk_bytes: 0 })

@@ -18,7 +18,7 @@ fn wishes(memory_bytes: u64) -> Wishes {
         beside: Beside::default(),
         threads: 2,
         strategy: None,
-        ignores_copies: false,
+        ignores_duplicates: false,
         keeps_rejects: false,
         tuning: Tuning::default(),
     }
@@ -116,12 +116,12 @@ fn a_folder_that_cannot_be_asked_is_told_where_its_room_is_needed() {
 fn a_pipe_whose_copies_are_dropped_gets_a_bitmap_if_it_may_not_spill() {
     let window = Window { base: 0, last: u64::from(u32::MAX) };
     let facts = Facts { values: None, window, can_reread: false, spill_bytes: Ok(0), ..facts() };
-    for (ignores_copies, memory_bytes, strategy) in [
+    for (ignores_duplicates, memory_bytes, strategy) in [
         (true, 1 << 30, Strategy::Dense),
         (true, 256 << 20, Strategy::InMemory),
         (false, 1 << 30, Strategy::InMemory),
     ] {
-        let wishes = Wishes { ignores_copies, ..wishes(memory_bytes) };
+        let wishes = Wishes { ignores_duplicates, ..wishes(memory_bytes) };
         assert_eq!(choose(&facts, &wishes).unwrap().strategy, strategy, "{memory_bytes}");
     }
 }
