@@ -43,7 +43,7 @@ pub enum BuildError {
     #[error("no filter of this kind can be so large, or reach such a rate")]
     TooLarge,
     /// So many keys have the same hash as others that no filter of them has this rate.
-    #[error("no filter of {keys} keys has a rate of {rate}: hashes have 64 bits")]
+    #[error("no filter of {keys} keys has a rate of {rate:e}: hashes have 64 bits")]
     Collisions {
         /// The number of keys.
         keys: u64,

@@ -196,7 +196,9 @@ fn write_parts<S: Storage>(
 
 fn check<S: Storage>(filter: &Filter<Standard, S>) -> Result<Goal, &'static str> {
     if filter.scheme() != Scheme::Dcso {
-        return Err("DCSO's bloom reads filters of its own hash function only");
+        return Err(
+            "DCSO's bloom reads filters of its own hash function only: build one from the keys",
+        );
     }
     filter.goal().ok_or("DCSO's bloom needs to know the number of keys and the rate")
 }

@@ -258,7 +258,11 @@ fn check<S: Storage>(filter: &Filter<Standard, S>) -> Result<Head, &'static str>
     let strategy = match filter.scheme() {
         Scheme::GuavaMitz32 => 0,
         Scheme::GuavaMitz64 => 1,
-        _ => return Err("Guava reads filters of its own hash functions only"),
+        _ => {
+            return Err(
+                "Guava reads filters of its own hash functions only: build one from the keys",
+            );
+        }
     };
     let whole = filter.cells().is_multiple_of(64);
     let words = i32::try_from(filter.cells() / 64).ok().filter(|_| whole);

@@ -144,7 +144,11 @@ fn check<S: Storage>(filter: &Filter<Standard, S>) -> Result<(Vec<i32>, usize), 
     let seed = match filter.scheme() {
         Scheme::SparkV1 => None,
         Scheme::SparkV2 { seed } => Some(seed),
-        _ => return Err("Spark reads filters of its own hash functions only"),
+        _ => {
+            return Err(
+                "Spark reads filters of its own hash functions only: build one from the keys",
+            );
+        }
     };
     let whole = filter.cells().is_multiple_of(64);
     let words = i32::try_from(filter.cells() / 64).ok().filter(|_| whole);

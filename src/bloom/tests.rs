@@ -502,3 +502,17 @@ fn files_of_guava_are_not_taken_for_others() {
         }
     }
 }
+
+#[test]
+fn a_full_filter_may_have_all_keys_of_another_one() {
+    let mut full = BloomFilter::with_bits(64, 1).unwrap();
+    let mut half = full.try_clone().unwrap();
+    full.extend(0..5000_u64);
+    half.extend(0..40_u64);
+    assert!(full.estimated_keys().is_infinite());
+    for (a, b) in [(&full, &half), (&half, &full)] {
+        let both = a.estimated_intersection_keys(b).unwrap();
+        assert!((both - half.estimated_keys()).abs() < 1e-9, "{both}");
+    }
+    assert!(full.estimated_intersection_keys(&full).unwrap().is_infinite());
+}

@@ -154,6 +154,13 @@ fn line_hint(
         _ if program == "bitsort" && ends_in_nul(excerpt) => {
             "if its lines end in NUL, say so with --zero-terminated; if it is text in UTF-16, iconv -f UTF-16 -t UTF-8 FILE |"
         }
+        // The numbers that keys-of looks up may come in any format.
+        _ if is_binary(excerpt)
+            && program == "bitset"
+            && looked_up_by(input).is_some_and(|command| command != "keys-of") =>
+        {
+            "it is no text, and lines that are looked up are text: bitsort --from u64le FILE | makes lines of plain integers"
+        }
         _ if is_binary(excerpt) => {
             "it is no text: bitset identify FILE tells what it is, bitset convert reads sets of other programs, --from u32le or u64le takes plain integers"
         }
@@ -178,7 +185,7 @@ fn line_hint(
 }
 
 /// How inputs begin that are of a kind which is not read here, as excerpts show it, and the hint.
-const STARTS: [(&str, &str); 5] = [
+const STARTS: [(&str, &str); 6] = [
     (
         "\\x04\\\"M\\x18",
         "lz4 packed it, which is not read here: unpack it in a pipe, lz4 -dc FILE |",
@@ -186,6 +193,7 @@ const STARTS: [(&str, &str); 5] = [
     ("\\xff\\xfe", UTF_16),
     ("\\xfe\\xff", UTF_16),
     // Ours, through a pipe.
+    ("\\x89BIX", AN_INDEX),
     ("\\x89B", OURS),
     ("\\x89S", OURS),
 ];
@@ -198,8 +206,9 @@ const FEATHER: &str =
 const ENCRYPTED: &str =
     "it is an encrypted Parquet file, which is not read here: write it without encryption";
 
-const OURS: &str =
-    "it is a set, a filter or an index of bitset: bitset cat prints the values of a set";
+const OURS: &str = "it is a set or a filter of bitset: bitset cat prints the values of a set";
+
+const AN_INDEX: &str = "it is an index: bitset bloom index stat DATA describes that of DATA";
 
 /// The hint for an input that begins so.
 fn start_hint(excerpt: &str) -> Option<&'static str> {
@@ -246,7 +255,7 @@ pub(super) fn of_value(program: &str, input: &str, text: &str) -> Option<&'stati
 
 /// The hint for a line that may be a range, or have one in a column.
 fn of_range(program: &str, input: &str, is_line: bool) -> Option<&'static str> {
-    if program == "bitset" && is_looked_up(input) {
+    if program == "bitset" && looked_up_by(input).is_some() {
         return Some("a line that is looked up must have one value");
     }
     Some(match program {
@@ -262,13 +271,14 @@ fn of_range(program: &str, input: &str, is_line: bool) -> Option<&'static str> {
     })
 }
 
-/// Whether an input has lines that a command looks up in its first file.
-fn is_looked_up(input: &str) -> bool {
+/// The command that looks the lines of an input up in its first file.
+fn looked_up_by(input: &str) -> Option<OsString> {
     const COMMANDS: [&str; 3] = ["filter", "contains", "keys-of"];
     let is_other = |word: &OsString| !COMMANDS.iter().any(|command| word == command);
     let mut files = std::env::args_os().skip_while(is_other);
-    files.next().is_some()
-        && files.find(|word| word == "-" || Path::new(word).exists()).is_none_or(|set| set != input)
+    let command = files.next()?;
+    let set = files.find(|word| word == "-" || Path::new(word).exists());
+    set.is_none_or(|set| set != input).then_some(command)
 }
 
 /// Whether the command reads ranges, if it is told to.
@@ -331,6 +341,7 @@ fn has_notation() -> bool {
 /// The same for a first line with letters.
 fn may_be_header(program: &str) -> &'static str {
     match program {
+        "bitset" if std::env::args_os().any(|word| word == "--skip-invalid") => skipping(program),
         "bitset" => {
             "build, filter and group leave such lines of their input out with --skip-invalid; a first line of names is left out by --header with --column, else by tail -n +2 FILE |"
         }
@@ -343,6 +354,9 @@ fn may_be_header(program: &str) -> &'static str {
 /// How malformed lines are left out.
 fn skipping(program: &str) -> &'static str {
     match program {
+        "bitset" if std::env::args_os().any(|word| word == "--skip-invalid") => {
+            "make a set of this file first: bitset build --skip-invalid FILE -o FILE.bits"
+        }
         "bitset" => {
             "build, filter and group leave such lines of their input out with --skip-invalid; other commands can read the set file that build makes"
         }

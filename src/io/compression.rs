@@ -164,6 +164,11 @@ fn zstd_window(head: &[u8]) -> Option<u64> {
 
 /// The dictionary of the first block of an xz file, if LZMA2 is its one filter.
 fn xz_dictionary(head: &[u8]) -> Option<u64> {
+    /// Bytes of a stream without blocks: its index, which begins with 0, comes at once.
+    const EMPTY: usize = 32;
+    if head.get(12) == Some(&0) {
+        return (head.len() == EMPTY).then_some(0); // else another one follows
+    }
     let flags = *head.get(13)?;
     // Behind the flags, the lengths of the block packed and unpacked may stand.
     let mut rest = head.get(14..)?;
@@ -396,16 +401,22 @@ mod tests {
             for format in Compression::ALL {
                 let mut file = tempfile::tempfile().unwrap();
                 // Two members, as `cat a.gz b.gz` makes them.
+                let mut first = 0;
                 for _ in 0..2 {
                     let mut out = packer(format, file.try_clone().unwrap(), 16 << 20).unwrap();
                     out.write_all(text).unwrap();
                     out.finish().unwrap();
+                    if first == 0 {
+                        first = usize::try_from(file.stream_position().unwrap()).unwrap();
+                    }
                 }
                 let mut packed = Vec::new();
                 file.rewind().unwrap();
                 file.read_to_end(&mut packed).unwrap();
                 let head = &packed[..packed.len().min(HEAD_BYTES)];
                 assert_eq!(Compression::of_content(head), Some(format));
+                let said = format.decoder_bytes(&head[..head.len().min(first)]);
+                assert!(said < 64 << 20, "{format:?}: {said} of {} bytes", text.len());
                 let mut found = Vec::new();
                 let reader = Box::new(io::Cursor::new(packed.clone()));
                 unpacked(format, reader, 16 << 20).unwrap().read_to_end(&mut found).unwrap();

@@ -289,7 +289,8 @@ impl LineJob<'_> {
         }
         let rows = &bytes[start..];
         let records = selector.pairs(rows, block.column, block.column, MAX_RECORD_BYTES);
-        let records = records.map(|(record, line, [place, _])| {
+        // The place of the key is without a carriage return before the line end.
+        let records = records.map(|(record, line, [_, place])| {
             let row = &rows[record.clone()];
             let field = match line {
                 Line::Malformed {

@@ -364,7 +364,8 @@ impl Selector {
         self.rows(bytes, [index], limit).map(|(record, line, _)| (record, line))
     }
 
-    /// The same, and beside each value the places of its field and of the field `key`, without quotes.
+    /// The same, and beside each value the places of its field and of the field `key`, without
+    /// quotes; that of `key` also without a carriage return before the line end.
     pub(crate) fn pairs<'b>(
         &'b self,
         bytes: &'b [u8],

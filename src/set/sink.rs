@@ -99,8 +99,15 @@ fn write(
             sink.finish()?
         }
         (SetFormat::Table(table), _) => {
-            let mut sink =
-                TableSink::new(table, &mut writer, "value", false, spool.pack_bytes, None, &path)?;
+            let mut sink = TableSink::new(
+                table,
+                &mut writer,
+                &spool.column,
+                false,
+                spool.pack_bytes,
+                None,
+                &path,
+            )?;
             produce(&mut sink)?;
             sink.finish()?
         }

@@ -491,10 +491,7 @@ impl Sort {
         name: &Path,
         pack_bytes: u64,
     ) -> Result<(Report, Rejects)> {
-        let column = match &self.column {
-            Some((Column::Name(column), _)) => column.clone(),
-            _ => "value".to_owned(),
-        };
+        let column = self.column_name();
         let counted = self.selection.counted;
         self.check_filter()?;
         let rate = self.table_filter;

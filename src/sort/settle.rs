@@ -12,6 +12,7 @@ use crate::io::write::{Spool, temporary_folder};
 use crate::kernel::Level;
 use crate::kernel::sys::Machine;
 use crate::number::{Column, NO_FIELDS, Selector};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -47,10 +48,14 @@ impl Sort {
             self.check_ranges()?;
         }
         if !self.has_text() && self.invalid != InvalidLines::Fail {
-            return Err(Error::usage("binary formats have no malformed lines to skip or reject"));
+            return Err(Error::usage(
+                "binary formats and numbers in memory have no malformed lines to skip or reject",
+            ));
         }
         if !self.has_text() && (self.column.is_some() || self.header) {
-            return Err(Error::usage("columns and headers are for text, not for binary formats"));
+            return Err(Error::usage(
+                "columns and headers are for text, not for binary formats and numbers in memory",
+            ));
         }
         if self.selection.counted && !self.to.is_text() && self.table.is_none() && !is_typed {
             return Err(Error::usage("counts are for text only, and for Parquet and Arrow files"));
@@ -142,7 +147,16 @@ impl Sort {
 
     /// Memory and folder for bytes that cannot be written at once, before options are settled.
     pub(super) fn spool(&self) -> Spool {
-        self.budget().spool(self.folder())
+        Spool { column: self.column_name(), ..self.budget().spool(self.folder()) }
+    }
+
+    /// The name of the column of values in a table that is written: that of the input, if it was
+    /// chosen by its name.
+    pub(crate) fn column_name(&self) -> Cow<'static, str> {
+        match &self.column {
+            Some((Column::Name(name), _)) => Cow::Owned(name.clone()),
+            _ => Spool::COLUMN,
+        }
     }
 
     /// The first folder for temporary files.

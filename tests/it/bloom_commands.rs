@@ -82,6 +82,8 @@ fn rows_are_copied_by_a_key_in_one_of_their_columns() {
         ("k.bloom --column 1 --delimiter ;", "fox;1\nf;2\ndog;3", "fox;1\ndog;3\n"),
         ("k.bloom --column 1", "a,1\n \t\r\nb,2\n", " \t\r\n"),
         ("k.bloom --column 2", "a,1\n \t\r\nb,2\n", " \t\r\n"),
+        ("k.bloom --column 2", "1,fox\r\n2,\"fox\"\r\n3,cow\r\n", "1,fox\r\n2,\"fox\"\r\n"),
+        ("k.bloom --column 2 --skip-empty", "1,\r\n3,fox\r\n", "3,fox\r\n"),
         ("k.bloom --column id", "id", "id\n"),
         ("k.bloom --column id", "", ""),
         ("k.bloom --column id", "id,\"n\nfox", "id,\"n\nfox\n"),
@@ -278,6 +280,19 @@ fn plans_are_made_for_anything() {
     assert_eq!(json[0]["hashes"].as_u64(), Some(7));
     let common = work.set("bloom plan --common -n 50e9 --line-bytes 64 --mem 1G", "").quiet();
     assert!(common.contains("about 50000000000 and 50000000000 lines"), "{common}");
+    // The limit that is advised is enough, and not much more than that.
+    for (count, limit) in [("1M", "7100K"), ("100M", "64M"), ("3G", "1G"), ("50", "64")] {
+        let plan = |limit: &str| {
+            work.set(&format!("bloom plan -n {count} --common --mem {limit}"), "").quiet()
+        };
+        let told = plan(limit);
+        let (_, behind) = told.split_once("% --mem ").unwrap_or_else(|| panic!("{told}"));
+        let advised = behind.lines().next().unwrap();
+        assert!(!plan(advised).contains("; for "), "{count}: {advised}");
+        let mebibytes: u64 = advised.strip_suffix('M').unwrap().parse().unwrap();
+        let less = format!("{}K", (mebibytes - 1) * 1024);
+        assert!(mebibytes == 1 || plan(&less).contains("; for "), "{count}: {advised}");
+    }
     for impossible in ["-n 1K -p nan", "-n 1K --bits-per-key 0", "-n 1 -p 2 --json"] {
         let ended = work.set(&format!("bloom plan {impossible}"), "");
         ended.refused("there can be no such filter");

@@ -471,8 +471,12 @@ fn tables_are_written_and_read_back() {
         assert_eq!(work.run(&format!("ids --header --count -o {out}")).quiet(), "");
         let names = vec!["value".to_owned(), "count".to_owned()];
         assert_eq!(table(&work.file(&out)), (names, counted.clone()), "{suffix}");
+        for line in ["build ids", "or ids ids", "cat ids"] {
+            assert_eq!(work.set(&format!("{line} --column id -o {out}"), "").quiet(), "");
+            assert_eq!(table(&work.file(&out)), (vec!["id".to_owned()], one(&distinct)), "{line}");
+        }
         // A set, of a table, as a table; the name alone says so.
-        assert_eq!(work.set(&format!("build {out} --column value -o s.bits"), "").quiet(), "");
+        assert_eq!(work.set(&format!("build {out} --column id -o s.bits"), "").quiet(), "");
         assert_eq!(work.set(&format!("and s.bits s.bits -o {out}"), "").quiet(), "");
         assert_eq!(table(&work.file(&out)).1, one(&distinct), "{suffix}");
         assert_eq!(work.set(&format!("count {out}"), "").quiet(), format!("{}\n", distinct.len()));

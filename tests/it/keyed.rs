@@ -65,6 +65,9 @@ fn every_command_takes_one_set_of_many() {
     work.set("cat none.sets:k0", "").refused("cannot open none.sets:k0");
     work.set("or t.sets t.sets -o joined", "")
         .refused("join them with -o FILE.sets and without --to");
+    work.set("or t.sets t.sets --parts 2 -o joined.sets", "").refused("without --to and --parts");
+    work.set("or t.sets --parts 2 -o joined.sets", "").refused("joined.sets: ");
+    assert!(!work.file("joined.sets").exists());
     for one in ["and t.sets:k0 t.sets:k3", "build t.sets:k0", "convert t.sets:k0"] {
         work.set(&format!("{one} -o one.sets"), "")
             .refused("one.sets: a .sets file has sets by key");

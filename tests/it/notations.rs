@@ -533,6 +533,18 @@ fn ranges_are_refused_where_copies_are_kept() {
         assert!(sort().distinct(true).reverse(true).to_writer(Vec::new()).is_err());
         assert!(sort().distinct(true).to_writer(Vec::new()).is_ok());
     }
+    // A hint must not lead to the next refusal.
+    let work = Workspace::new();
+    for (option, what) in [
+        ("-r", "in ascending order only"),
+        ("-z", "lines end in a newline"),
+        ("--no-spill", "temporary files may be needed"),
+        ("--strategy dense", "no choice of a strategy"),
+        ("--count", "without counts"),
+    ] {
+        work.run_with(&format!("{option} --as cidr"), b"10.0.0.0/8\n").refused(what);
+    }
+    work.run_with("--as cidr", b"10.0.0.0/8\n").refused("add -u");
 }
 
 /// More ranges than fit into the least memory.

@@ -16,7 +16,8 @@ pub(super) fn plot(
 ) -> Result<()> {
     let suffix = output.extension().and_then(|suffix| suffix.to_str());
     if !suffix.is_some_and(|suffix| ["png", "svg"].iter().any(|s| suffix.eq_ignore_ascii_case(s))) {
-        return Err(Error::usage("the output is a .png or a .svg file"));
+        let what = format!("{}: maps are .png or .svg files", output.display());
+        return Err(Error::usage(what));
     }
     if order.is_some_and(|order| order > MAX_ORDER) {
         return Err(Error::usage("--order is at most 10: 1024 cells a side"));

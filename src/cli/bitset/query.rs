@@ -31,13 +31,16 @@ pub(super) fn count(source: &Source, operands: &[PathBuf]) -> Result<()> {
     };
     check_stdin(sets)?;
     let count = |path: &PathBuf| {
-        let set =
-            source.open(path).map_err(|error| match path.to_str().and_then(hints::notation) {
+        let set = source.open(path).map_err(|error| {
+            let of_range =
+                number(path).map(|_| "a range is two numbers below 2^64 behind the sets");
+            match of_range.or_else(|| path.to_str().and_then(hints::notation)) {
                 Some(hint) if error.is_no_file() => {
                     Error::usage(format!("there is no file \"{}\"; {hint}", path.display()))
                 }
                 _ => error,
-            })?;
+            }
+        })?;
         match range {
             None => Ok(set.len()),
             Some((first, last)) => set.range_len(first..=last),

@@ -278,9 +278,10 @@ impl Source {
         Error::if_cancelled(&self.progress)
     }
 
-    /// Memory and folder for the output of a command that does not sort.
+    /// What the output of a command needs that does not sort.
     pub(in crate::cli) fn spool(&self) -> Spool {
-        self.memory().command_spool(self.folder.clone())
+        let column = self.sort().column_name();
+        Spool { column, ..self.memory().command_spool(self.folder.clone()) }
     }
 
     /// Writes the set that `produce` makes.

@@ -85,6 +85,10 @@ impl Target {
 
     /// The `.sets` file that the command writes, if `-o` says so.
     pub(super) fn sets(&self) -> Option<&Path> {
-        self.output.as_deref().filter(|path| self.to.is_none() && names::is_of_keys(path))
+        let is_named = |path: &&Path| names::is_of_keys(path);
+        self.output
+            .as_deref()
+            .filter(|_| self.to.is_none() && self.parts.is_none())
+            .filter(is_named)
     }
 }

@@ -82,9 +82,16 @@ impl SortArgs {
             return Ok(self.notation.set());
         }
         let notation = self.notation.output();
-        let may_be_distinct = !(self.count || self.repeated || self.merge);
+        // What ranges do not have at all, the sort refuses.
+        let is_of_values = self.count
+            || self.repeated
+            || self.merge
+            || self.reverse
+            || self.zero_terminated
+            || self.no_spill
+            || self.strategy.is_some();
         let checks = self.check || self.check_silently;
-        if notation.takes_ranges() && !self.unique && may_be_distinct && !checks {
+        if notation.takes_ranges() && !self.unique && !is_of_values && !checks {
             return Err(Error::usage(
                 "a range or a block has each value once: add -u, or write a set (-o FILE.bits)",
             ));

@@ -38,9 +38,9 @@ pub fn main() -> ExitCode {
 fn to_set(args: &SortArgs, sort: Sort, format: SetFormat, output: Option<&Path>) -> Result<Report> {
     if args.count || args.repeated || args.reverse {
         let what =
-            "a set has no counts, repeats or order: leave out --count, --repeated and --reverse";
-        let name = output.map_or_else(|| "-".into(), |path| path.display().to_string());
-        return Err(Error::usage(format!("{name}: {what}")));
+            "a set has no counts, duplicates or order: leave out --count, --repeated and --reverse";
+        let name = output.map_or(String::new(), |path| format!("{}: ", path.display()));
+        return Err(Error::usage(format!("{name}{what}")));
     }
     let built = match output {
         Some(path) => sort.to_set(path, format),

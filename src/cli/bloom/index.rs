@@ -10,7 +10,7 @@ use crate::cli::stdout::{buffered, print, print_line};
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
 use crate::lines::index::{
-    BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of, rows,
+    BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, check_is_file, path_of, rows,
 };
 use crate::size::ByteSize;
 use serde_json::{Value, json};
@@ -198,7 +198,7 @@ fn check_is_no_stream(data: &Path) -> Result<()> {
 /// Opens the index of a file, which is beside it unless its name is given.
 fn open(data: &Path, index: Option<&Path>) -> Result<BlockIndex> {
     check_is_no_stream(data)?;
-    std::fs::metadata(data).map_err(Error::io("open", data))?;
+    check_is_file(data)?;
     let beside = path_of(data);
     if index.is_none() && !beside.exists() {
         let (data, beside) = (data.display(), beside.display());

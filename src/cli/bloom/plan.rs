@@ -176,8 +176,8 @@ pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory: Budget) -> Re
         None => "none: it would let nearly everything pass".into(),
     };
     let wanted = if full_bytes > plan.share.filter_bytes {
-        let memory = Budget::for_common_filter(full_bytes).bytes();
-        format!("; for {} --mem {}", percent(rate), size(memory))
+        let mebibytes = Budget::for_common_filter(full_bytes).bytes().div_ceil(1 << 20);
+        format!("; for {} --mem {mebibytes}M", percent(rate))
     } else {
         String::new()
     };

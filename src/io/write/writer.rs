@@ -4,6 +4,7 @@ use super::atomic::{AtomicFile, Destination, end_of_links, open_destination};
 use super::telling::Telling;
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, Pack, packer};
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -58,7 +59,8 @@ impl Encoding {
     }
 }
 
-/// Memory and folder for bytes that cannot be written at once.
+/// What an output needs beside its values: memory and a folder for bytes that cannot be written at
+/// once, and the name of a column.
 #[derive(Debug, Clone)]
 pub(crate) struct Spool {
     /// Bytes that may wait in memory.
@@ -66,6 +68,8 @@ pub(crate) struct Spool {
     /// Memory for packing an output, or for encoding a table.
     pub(crate) pack_bytes: u64,
     pub(crate) folder: PathBuf,
+    /// The name of the column of values in a table.
+    pub(crate) column: Cow<'static, str>,
 }
 
 impl Spool {
@@ -73,6 +77,8 @@ impl Spool {
     pub(crate) const MEMORY_BYTES: usize = 4 << 20;
     /// The same for a packer, or for the encoder of a table.
     pub(crate) const PACK_BYTES: u64 = 16 << 20;
+    /// The name of a column of values, if the input gives none.
+    pub(crate) const COLUMN: Cow<'static, str> = Cow::Borrowed("value");
 
     /// A file without a name in the folder.
     pub(crate) fn file(&self) -> Result<File> {
@@ -88,7 +94,7 @@ impl Spool {
 impl Default for Spool {
     fn default() -> Self {
         let (memory_bytes, pack_bytes) = (Self::MEMORY_BYTES, Self::PACK_BYTES);
-        Self { memory_bytes, pack_bytes, folder: temporary_folder() }
+        Self { memory_bytes, pack_bytes, folder: temporary_folder(), column: Self::COLUMN }
     }
 }
 

@@ -22,13 +22,18 @@ fn modified(file: &File, path: &Path) -> Result<SystemTime> {
     file.metadata().and_then(|found| found.modified()).map_err(Error::io("read", path))
 }
 
+/// Refuses a folder, and a named pipe, whose opening would wait for a writer.
+pub(crate) fn check_is_file(path: &Path) -> Result<()> {
+    if fs::metadata(path).map_err(Error::io("open", path))?.is_file() {
+        return Ok(());
+    }
+    let what = "is no regular file: only these can be indexed";
+    Err(Error::usage(format!("{} {what}", path.display())))
+}
+
 impl Data {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        // To open a named pipe would wait for a writer.
-        if !fs::metadata(path).map_err(Error::io("open", path))?.is_file() {
-            let what = "is no regular file: only these can be indexed";
-            return Err(Error::usage(format!("{} {what}", path.display())));
-        }
+        check_is_file(path)?;
         let file = File::open(path).map_err(Error::io("open", path))?;
         let opened = modified(&file, path)?;
         let bytes = map_file(&file).map_err(Error::io("map", path))?;

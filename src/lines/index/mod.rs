@@ -67,7 +67,7 @@ pub(super) use key::fields;
 pub use key::{Columns, KeyRule};
 pub use lookup::{BlockIndex, Found, LookupReport};
 #[cfg(feature = "cli")]
-pub(crate) use rows::rows;
+pub(crate) use {data::check_is_file, rows::rows};
 
 use std::path::{Path, PathBuf};
 

@@ -56,7 +56,7 @@ const IN_MEMORY: &str = "a set in memory";
 ///
 /// # Errors
 ///
-/// If the set is damaged, the starts do not ascend, or the system refuses a temporary file;
+/// If the set is damaged, the starts do not ascend or begin with 0, or the system refuses a temporary file;
 /// [`Error::Interrupted`] when `progress` is cancelled.
 ///
 /// # Examples

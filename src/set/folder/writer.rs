@@ -78,7 +78,7 @@ impl FolderWriter {
             .prefix(".bitsort-")
             .permissions(Permissions::from_mode(0o777)) // without those bits that the mask of the process has
             .tempdir_in(folder_of(&destination))
-            .map_err(|error| Error::io("create", path)(error.kind().into()))?; // it has another name
+            .map_err(Error::io("create", path))?;
         if let Some(old) = Access::of(&destination).map_err(Error::io("read", &destination))? {
             old.guard(temporary.path()).map_err(Error::io("write", &destination))?;
         }

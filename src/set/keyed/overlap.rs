@@ -355,6 +355,7 @@ impl Best<'_> {
             *worst = Reverse(found);
         }
         match self.search.most_pairs {
+            Some(0) => Err(Error::usage("the memory limit has no room for pairs")),
             Some(most) if self.heap.len() > most => Err(Error::usage(format!(
                 "more than {most} pairs do not fit in the memory limit: ask for fewer"
             ))),

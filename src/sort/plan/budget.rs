@@ -267,7 +267,7 @@ impl Budget {
 
     /// Memory and folder for bytes of an output that cannot be written at once.
     pub(in crate::sort) fn spool(self, folder: PathBuf) -> Spool {
-        Spool { memory_bytes: Spool::MEMORY_BYTES, pack_bytes: self.packing(), folder }
+        Spool { pack_bytes: self.packing(), folder, ..Spool::default() }
     }
 
     /// The same for the output of a command that is no sort.
@@ -384,10 +384,12 @@ impl Budget {
         CommonShare { filter_bytes: 3 * part, set_bytes: 7 * part, spilled_bytes: part }
     }
 
-    /// The memory of which each of these two filters gets `filter_bytes`.
+    /// The memory of a command in which each of these two filters gets `filter_bytes`.
     #[cfg(feature = "cli")]
     pub(crate) fn for_common_filter(filter_bytes: u64) -> Self {
-        Self { bytes: filter_bytes / 3 * 16 }
+        let bytes = filter_bytes.div_ceil(3).saturating_mul(16);
+        // With the memory of the program: the inverse of `command`.
+        Self { bytes: bytes.saturating_add(OWN_BYTES.min(bytes.div_ceil(7))) }
     }
 
     /// Checks that so many sets can be joined at once, if the values that are in memory at a time take

@@ -48,14 +48,14 @@ impl Sort {
         if self.merge || self.strategy.is_some() {
             return refused("there is no merge, and no choice of a strategy");
         }
-        if !selection.distinct || selection.counted || selection.repeated {
-            return refused("each value is written once, without counts");
-        }
         if self.no_spill {
             return refused("temporary files may be needed");
         }
         if self.zero_terminated {
             return refused("lines end in a newline");
+        }
+        if !selection.distinct || selection.counted || selection.repeated {
+            return refused("each value is written once, without counts");
         }
         Ok(())
     }
