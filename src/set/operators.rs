@@ -172,8 +172,12 @@ impl IntegerSet {
         Self(Containers::joined(op, &self.0, &other.0))
     }
 
-    /// Joins in place; reads only the containers of `other`.
+    /// Joins in place; except for `Op::And`, it reads only the containers of `other`.
     fn join_assign(&mut self, op: Op, other: &Self) {
+        if op == Op::And {
+            *self = self.join(op, other);
+            return;
+        }
         let mut scratch = Scratch::default();
         let mut cursor = other.view().cursor();
         while let Some((key, container)) = sound(cursor.next()) {
@@ -227,34 +231,43 @@ operator!(BitOr, bitor, Op::Or, "Values in either. O(containers).");
 operator!(BitXor, bitxor, Op::Xor, "Values in one of the two. O(containers).");
 operator!(Sub, sub, Op::AndNot, "Values of the first that are not in the second. O(containers).");
 
-impl BitAndAssign<&Self> for IntegerSet {
-    /// Removes the values that are not in `other`.
-    fn bitand_assign(&mut self, other: &Self) {
-        *self = self.join(Op::And, other);
-    }
+macro_rules! assignment {
+    ($trait:ident, $method:ident, $op:expr, $doc:literal) => {
+        impl $trait<&Self> for IntegerSet {
+            #[doc = $doc]
+            fn $method(&mut self, other: &Self) {
+                self.join_assign($op, other);
+            }
+        }
+
+        impl $trait for IntegerSet {
+            #[doc = $doc]
+            fn $method(&mut self, other: Self) {
+                self.join_assign($op, &other);
+            }
+        }
+    };
 }
 
-impl BitOrAssign<&Self> for IntegerSet {
-    /// Adds the values of `other`. O(containers of `other`).
-    fn bitor_assign(&mut self, other: &Self) {
-        self.join_assign(Op::Or, other);
-    }
-}
-
-impl BitXorAssign<&Self> for IntegerSet {
-    /// Removes the values of `other` that are in the set, and adds the others. O(containers of
-    /// `other`).
-    fn bitxor_assign(&mut self, other: &Self) {
-        self.join_assign(Op::Xor, other);
-    }
-}
-
-impl SubAssign<&Self> for IntegerSet {
-    /// Removes the values of `other`. O(containers of `other`).
-    fn sub_assign(&mut self, other: &Self) {
-        self.join_assign(Op::AndNot, other);
-    }
-}
+assignment!(BitAndAssign, bitand_assign, Op::And, "Removes the values that are not in `other`.");
+assignment!(
+    BitOrAssign,
+    bitor_assign,
+    Op::Or,
+    "Adds the values of `other`. O(containers of `other`)."
+);
+assignment!(
+    BitXorAssign,
+    bitxor_assign,
+    Op::Xor,
+    "Removes the values of `other` that are in the set, and adds the others. O(containers of `other`)."
+);
+assignment!(
+    SubAssign,
+    sub_assign,
+    Op::AndNot,
+    "Removes the values of `other`. O(containers of `other`)."
+);
 
 impl IntegerSet {
     /// The values, ascending; from the end, descending.

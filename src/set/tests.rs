@@ -269,9 +269,13 @@ proptest! {
                     found(&set)
                 };
                 prop_assert_eq!(&changed(|x, y| *x &= y), &ands);
+                prop_assert_eq!(&changed(|x, y| *x &= y.clone()), &ands);
                 prop_assert_eq!(&changed(|x, y| *x |= y), &ors);
+                prop_assert_eq!(&changed(|x, y| *x |= y.clone()), &ors);
                 prop_assert_eq!(&changed(|x, y| *x ^= y), &xors);
+                prop_assert_eq!(&changed(|x, y| *x ^= y.clone()), &xors);
                 prop_assert_eq!(&changed(|x, y| *x -= y), &nots);
+                prop_assert_eq!(&changed(|x, y| *x -= y.clone()), &nots);
                 prop_assert_eq!(&found(&(x & y)), &ands);
                 prop_assert_eq!(&found(&(x | y)), &ors);
                 prop_assert_eq!(&found(&(x ^ y)), &xors);

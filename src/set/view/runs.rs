@@ -5,6 +5,7 @@ use crate::set::container::{Container, Scratch, intervals};
 use std::fmt;
 
 /// Iterates over the first and the last value of each run, ascending.
+#[derive(Clone)]
 pub struct Runs<'a> {
     cursor: Option<Cursor<'a>>,
     scratch: Scratch,
