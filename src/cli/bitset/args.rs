@@ -79,7 +79,7 @@ pub(super) enum Command {
     Remove(UpdateArgs),
     /// Describe sets
     Info {
-        /// .bits or roaring files, or text files of numbers
+        /// Sets: .bits or roaring files, FILE.sets:KEY, texts of numbers or tables (bitset --help)
         #[arg(required = true)]
         sets: Vec<PathBuf>,
         /// One JSON object a set
@@ -90,7 +90,7 @@ pub(super) enum Command {
     },
     /// Draw a map of the universe along a Hilbert curve
     Plot {
-        /// A .bits or roaring file, or a text file of numbers
+        /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
         set: PathBuf,
         /// A .png or .svg file
         #[arg(short, long, value_name = "FILE", value_parser = choices::new_file())]
@@ -108,7 +108,7 @@ pub(super) enum Command {
     /// Print the number of values, or of values from FIRST to LAST; one line for each of several sets
     #[command(override_usage = "bitset count [OPTIONS] <SET>... [FIRST LAST]")]
     Count {
-        /// .bits or roaring files, or text files of numbers; then FIRST and LAST, to count only the values from FIRST to LAST, which are none if LAST is below FIRST (sets, if files of both names exist)
+        /// Sets: .bits or roaring files, FILE.sets:KEY, texts of numbers or tables; then FIRST and LAST, to count only the values from FIRST to LAST, which are none if LAST is below FIRST (sets, if files of both names exist)
         #[arg(required = true)]
         sets: Vec<PathBuf>,
         #[command(flatten)]
@@ -116,21 +116,21 @@ pub(super) enum Command {
     },
     /// Print the smallest value
     Min {
-        /// A .bits or roaring file, or a text file of numbers
+        /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
         set: PathBuf,
         #[command(flatten)]
         numbers: NumberArgs,
     },
     /// Print the largest value
     Max {
-        /// A .bits or roaring file, or a text file of numbers
+        /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
         set: PathBuf,
         #[command(flatten)]
         numbers: NumberArgs,
     },
     /// Print the number of values up to and including VALUE; of several, a line for each
     Rank {
-        /// A .bits or roaring file, or a text file of numbers
+        /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
         set: PathBuf,
         /// The values, in the set or not
         #[arg(value_name = "VALUE", required = true)]
@@ -140,7 +140,7 @@ pub(super) enum Command {
     },
     /// Print the value at INDEX, in ascending order; of several, a line for each
     Select {
-        /// A .bits or roaring file, or a text file of numbers
+        /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
         set: PathBuf,
         /// Indices of the values; the smallest value has index 0
         #[arg(value_name = "INDEX", required_unless_present = "quantiles")]
@@ -158,7 +158,7 @@ pub(super) enum Command {
     },
     /// Print the values from FIRST to LAST
     Range {
-        /// A .bits or roaring file, or a text file of numbers
+        /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
         set: PathBuf,
         /// The first value of the range
         first: String,
@@ -202,7 +202,7 @@ pub(super) enum Command {
     },
     /// Print the sizes of two sets, of their intersection, and of the rest of each
     Compare {
-        /// A .bits or roaring file, or a text file of numbers
+        /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
         a: PathBuf,
         /// Another
         b: PathBuf,
@@ -214,7 +214,7 @@ pub(super) enum Command {
     },
     /// Print the changes that turn A into B: `+VALUE` or `-VALUE`, ascending; exit 1 if there are any
     Diff {
-        /// A .bits or roaring file, or a text file of numbers
+        /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
         a: PathBuf,
         /// Another
         b: PathBuf,
@@ -260,7 +260,7 @@ pub(super) enum Command {
     },
     /// Read whole set files and check them; exit 2 if one is damaged
     Verify {
-        /// .bits or roaring files
+        /// .bits, roaring or .sets files, or folders of .bits files
         #[arg(required = true)]
         sets: Vec<PathBuf>,
     },
@@ -277,7 +277,7 @@ pub(super) enum Command {
     },
     /// Print the ranges of missing values between the smallest and the largest value
     Gaps {
-        /// A .bits or roaring file, or a text file of numbers
+        /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
         set: PathBuf,
         /// Print only ranges of at least N values
         #[arg(long, value_name = "N", default_value_t = 1)]
@@ -287,7 +287,7 @@ pub(super) enum Command {
     },
     /// Print N values drawn without replacement, ascending
     Sample {
-        /// A .bits or roaring file, or a text file of numbers
+        /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
         set: PathBuf,
         /// Number of values to draw
         n: u64,
@@ -360,7 +360,7 @@ pub(super) struct KeysOfArgs {
 )))]
 #[command(mut_arg("ranges", |arg| arg.help(RANGES_OF_SET)))]
 pub(super) struct ContainsArgs {
-    /// A .bits or roaring file, or a text file of numbers
+    /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
     pub(super) set: PathBuf,
     /// Values; none means those on standard input
     pub(super) values: Vec<String>,
@@ -375,7 +375,7 @@ pub(super) struct ContainsArgs {
     "Format of the set, if it is a file of numbers; the lines are always text [default: text]"
 )), mut_arg("ranges", |arg| arg.help(RANGES_OF_SET)))]
 pub(super) struct FilterArgs {
-    /// A .bits or roaring file, or a text file of numbers
+    /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
     pub(super) set: PathBuf,
     /// Text files of numbers, or of rows with --column; none or `-` is standard input
     pub(super) files: Vec<PathBuf>,
@@ -412,7 +412,7 @@ pub(super) struct GroupArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct OverlapArgs {
-    /// A .sets file; or .bits or roaring files, or text files of numbers
+    /// A .sets file; or sets: .bits or roaring files, FILE.sets:KEY, texts of numbers or tables
     #[arg(required = true)]
     pub(super) sets: Vec<PathBuf>,
     /// Print N pairs
@@ -445,7 +445,7 @@ pub(super) struct UpdateArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct JoinArgs {
-    /// .bits or roaring files, or text files of numbers
+    /// Sets: .bits or roaring files, FILE.sets:KEY, texts of numbers or tables (bitset --help)
     #[arg(required = true)]
     pub(super) sets: Vec<PathBuf>,
     #[command(flatten)]
