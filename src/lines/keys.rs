@@ -7,7 +7,7 @@ use crate::error::{Error, Result, excerpt};
 use crate::io::read::{Block, ChunkJob, LineInputs};
 use crate::kernel::Level;
 use crate::kernel::places::places;
-use crate::number::{Line, MAX_RECORD_BYTES, Malformed, Selector, content};
+use crate::number::{Line, MAX_RECORD_BYTES, Malformed, Selector, content, is_blank};
 use memchr::memchr_iter;
 use std::borrow::Cow;
 use std::fs::File;
@@ -297,13 +297,9 @@ impl LineJob<'_> {
                     reason: Malformed::BadQuote | Malformed::RecordTooLong, ..
                 } => between_delimiters(row, selector, block.column),
                 Line::Malformed { reason: Malformed::MissingField, .. } => None,
-                // A row that has delimiters has fields, though they may be tabs.
-                _ if row.iter().all(|&byte| {
-                    byte != selector.delimiter && matches!(byte, b' ' | b'\t' | b'\r')
-                }) =>
-                {
-                    Some(Cow::default())
-                }
+                _ if is_blank(row) && !row.contains(&selector.delimiter) => Some(Cow::default()),
+                // Tabs that are delimiters.
+                Line::Blank if is_blank(row) => between_delimiters(row, selector, block.column),
                 _ => Some(content(rows, place)),
             };
             let Some(field) = field else {

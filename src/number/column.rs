@@ -10,7 +10,7 @@
 //! quoting every `"` is one, and every terminator ends a record.
 
 use super::Notation;
-use super::line::{Line, Malformed};
+use super::line::{Line, Malformed, is_blank};
 use crate::kernel::steps;
 use memchr::{memchr_iter, memchr2, memrchr};
 use std::borrow::Cow;
@@ -404,7 +404,7 @@ impl Selector {
                 _ if line.len() > limit => {
                     Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 }
                 }
-                _ if line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) => Line::Blank,
+                _ if is_blank(line) => Line::Blank,
                 &Err(reason) => Line::Malformed { reason, offset: 0 },
                 Ok(fields) => {
                     let field = fields.first().cloned().unwrap_or_default();

@@ -83,6 +83,7 @@ fn rows_are_copied_by_a_key_in_one_of_their_columns() {
         ("k.bloom --column 1", "a,1\n \t\r\nb,2\n", " \t\r\n"),
         ("k.bloom --column 2", "a,1\n \t\r\nb,2\n", " \t\r\n"),
         ("k.bloom --column 2", "1,fox\r\n2,\"fox\"\r\n3,cow\r\n", "1,fox\r\n2,\"fox\"\r\n"),
+        ("-v k.bloom --column 1 --skip-empty", "\r\r\n\r\n", "\r\r\n"),
         ("k.bloom --column 2 --skip-empty", "1,\r\n3,fox\r\n", "3,fox\r\n"),
         ("k.bloom --column id", "id", "id\n"),
         ("k.bloom --column id", "", ""),
@@ -98,6 +99,8 @@ fn rows_are_copied_by_a_key_in_one_of_their_columns() {
     let ran =
         work.set("bloom filter blank.bloom --column 2 --delimiter '\t'", "\t \tx\n\t \t\n\t\t\n");
     assert_eq!(ran.quiet(), "\t \tx\n\t \t\n");
+    work.set("bloom filter -v blank.bloom --column 5 --delimiter '\t'", "\t\n")
+        .refused("no such column");
     work.set("bloom build - -o odd.bloom", "f\"x\n").quiet();
     let ran = work.set("bloom filter odd.bloom rows --column 2", "");
     assert_eq!(ran.quiet(), "5,\"f\"\"x\"\n");

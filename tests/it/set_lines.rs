@@ -240,6 +240,7 @@ fn every_long_command_tells_what_it_did() {
     let left = [("lines", 4), ("values", 2), ("found", 1), ("rejected", 1), ("written", 1)];
     told("filter -v a.bits --skip-invalid", "40\nx\n\n42\n", &left);
     told("contains a.bits", "40\n\n41\n", &[("lines", 3), ("found", 1)]);
+    told("filter a.bits --column 2", "\"a\nb\",40\nc,2\n", &[("lines", 2), ("found", 1)]);
     told("verify a.bits", "", &[("values", 2)]);
     told("bloom build keys -n 10 -o k.bloom", "", &[("keys", 2), ("read_bytes", 12)]);
     let size = std::fs::metadata(work.file("k.bloom")).unwrap().len();

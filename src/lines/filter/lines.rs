@@ -46,8 +46,10 @@ pub(super) struct Lines<'a> {
 /// Counts of the lines of one claim.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
-    /// As an editor numbers them.
+    /// Lines, or records.
     pub(super) lines: u64,
+    /// Line ends inside of records, which an editor counts too.
+    pub(super) inner_ends: u64,
     /// Those that have a value.
     pub(super) asked: u64,
     /// Those whose value was found.
@@ -188,7 +190,8 @@ impl<'a> Lines<'a> {
         let mut start = span.start;
         if block.first && selector.has_header() {
             let header = selector.first_record(&bytes[span.clone()], MAX_RECORD_BYTES);
-            self.counts.lines += 1 + newlines(header);
+            self.counts.lines += 1;
+            self.counts.inner_ends += newlines(header);
             start = (start + header.len() + 1).min(span.end);
             self.next = start as u32;
         }
@@ -211,7 +214,7 @@ impl<'a> Lines<'a> {
                     }
                 }
             }
-            self.counts.lines += inner;
+            self.counts.inner_ends += inner;
         }
         start
     }

@@ -108,11 +108,11 @@ impl<'a> Filter<'a> {
             }
             self.set.after(Ok(()))?; // else the answers are of bytes that were lost
             consume(&lines.out)?;
-            let Counts { lines: count, asked, found, rejected } = lines.counts;
+            let Counts { lines: count, inner_ends, asked, found, rejected } = lines.counts;
+            before += count + inner_ends;
             if let Some(wrong) = lines.wrong.take() {
-                return Err(wrong.error(block, before + count + 1));
+                return Err(wrong.error(block, before + 1));
             }
-            before += count;
             answered.lines += count;
             answered.values += asked;
             answered.found += found;
