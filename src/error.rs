@@ -363,7 +363,7 @@ pub enum FolderFault {
     #[error("{0} is not the part that _manifest.json tells of")]
     Row(String),
     /// Two parts have values that share all but their lowest 16 bits.
-    #[error("the windows of {0} and {1} overlap")]
+    #[error("the windows of {0} and {1} overlap: windows begin at multiples of 65536")]
     Overlap(String, String),
     /// A part is not there.
     #[error("{0} is missing")]

@@ -9,7 +9,7 @@ use crate::numbers::{
 };
 use crate::probe::{Answers, Asker};
 use crate::source::{folder_of, source_of};
-use crate::work::{in_pieces, interrupted};
+use crate::work::{check, in_pieces, interrupted};
 use bitsort::Progress;
 use bitsort::bloom::{
     AnyFilter, Design, Filter, FilterFile, FilterKind, Key, Memory, Mismatch, Opened, dcso, guava,
@@ -103,7 +103,7 @@ impl Keys {
         for (index, object) in object.try_iter()?.enumerate() {
             let object = object?;
             if index % BLOCK == 0 {
-                object.py().check_signals()?; // an iterator of C does not do it
+                check(object.py(), &Progress::default())?; // an iterator of C does not do it
             }
             let key = key(&object).map_err(|error| at_index(object.py(), index, error))?;
             push(&mut keys, key)?;

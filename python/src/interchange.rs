@@ -5,7 +5,8 @@ use crate::mutable::BitSet;
 use crate::numbers::{optional, signed};
 use crate::sets::write;
 use crate::source::{Mapped, Source, folder_of, operand};
-use crate::work::{in_pieces, interruptible};
+use crate::work::{check, in_pieces, interruptible};
+use bitsort::Progress;
 use bitsort::set::IntegerSet;
 use bitsort::set::foreign::{Foreign, Origin, Reading, spark};
 use bitsort::sort::Sort;
@@ -166,10 +167,13 @@ pub(crate) fn from_spark_rows<'py>(
     py: Python<'py>,
     rows: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    /// Rows between two looks for signals: each has up to 4096 bytes.
+    const ROWS: usize = 1 << 8;
     let mut failed = None;
-    let rows = rows.try_iter()?.map_while(|row| {
+    let rows = rows.try_iter()?.enumerate().map_while(|(index, row)| {
         // An iterator of C does not do it.
-        let row = row.and_then(|row| py.check_signals().map(|()| row));
+        let checked = if index % ROWS == 0 { check(py, &Progress::default()) } else { Ok(()) };
+        let row = row.and_then(|row| checked.map(|()| row));
         let pair = row.and_then(|row| row.extract::<(Bound<'_, PyAny>, Vec<u8>)>());
         let pair = pair.and_then(|(bucket, bitmap)| {
             let number = signed(&bucket)?.ok_or_else(|| wrong_type("a bucket is an int"))?;

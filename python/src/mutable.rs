@@ -6,7 +6,7 @@ use crate::frozen::{copy_attributes, copy_deeply, copy_of, of_class, reduced, st
 use crate::numbers::{Numbers, insert_range, natural, natural_or_other, range_set};
 use crate::sets::{AbstractBitSet, Content, bytes_format, span, whole_span};
 use crate::source::{Operation, Source, is_set_like, operand, set_of, source_of};
-use crate::work::in_pieces;
+use crate::work::{check, in_pieces};
 use bitsort::Progress;
 use bitsort::set::IntegerSet;
 use bitsort::set::foreign::decode_as;
@@ -75,7 +75,7 @@ pub(crate) fn from_ranges(ranges: &Bound<'_, PyAny>) -> PyResult<IntegerSet> {
     let (mut spans, mut values) = (Vec::new(), 0_u64);
     for (index, range) in ranges.try_iter()?.enumerate() {
         if index % BLOCK == 0 {
-            ranges.py().check_signals()?; // an iterator of C does not do it
+            check(ranges.py(), &Progress::default())?; // an iterator of C does not do it
         }
         let (start, stop) = pair(&range?)?.ok_or_else(|| {
             wrong_type(format!("index {index}: a range is a pair of a start and a stop"))

@@ -178,7 +178,8 @@ pub(crate) fn union_len(py: Python<'_>, sets: &Bound<'_, PyAny>) -> PyResult<u64
 }
 
 /// Joins the sets by an operation, and writes the values from `first` to `last` as part `number` of
-/// `folder`.
+/// `folder`. `first` and `last + 1` are multiples of 65536, because the parts of a folder share no
+/// such range.
 /// Operations are "or", "and", "xor" and "andnot". The answer is the part's row of the manifest,
 /// as JSON, or None if there are no values, and no file then. A part that is there is replaced in
 /// one step: two tasks that write the same part do no harm.
@@ -254,10 +255,10 @@ impl FolderWriter {
     }
 
     /// Writes the manifest with these rows, and gives the folder its name; returns the number of
-    /// values.
+    /// values. `None` stands for a part that `write_part` did not write.
     #[expect(clippy::needless_pass_by_value, reason = "what PyO3 makes of an argument")]
-    fn commit(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<u64> {
-        let parts = rows.iter().map(|row| Part::from_json(row)).collect::<Result<_, _>>();
+    fn commit(&self, py: Python<'_>, rows: Vec<Option<String>>) -> PyResult<u64> {
+        let parts = rows.iter().flatten().map(|row| Part::from_json(row)).collect::<Result<_, _>>();
         let parts = parts.map_err(raise)?;
         let writer = self.taken().ok_or_else(|| invalid("the folder is complete or given up"))?;
         py.detach(|| writer.commit(parts)).map(|written| written.cardinality).map_err(raise)

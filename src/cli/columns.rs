@@ -11,7 +11,7 @@ use std::str::FromStr;
 // One column of delimited text or of a table.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct ColumnArgs {
-    /// Take the values from this column of delimited text or of a Parquet or Arrow file: a number from 1, or a name
+    /// Take the values from this column of delimited text or of a Parquet or Arrow file: a number from 1, or a name; "2024", in quotes, is a name
     #[arg(long, value_name = "COLUMN")]
     column: Option<String>,
 
@@ -139,11 +139,13 @@ impl KeyColumnArgs {
     }
 }
 
-/// Parses a column.
+/// Parses a column. Digits in quotes are a name, as in `"2024"`.
 pub(super) fn typed_column(typed: &str) -> Column {
-    let is_number = typed.bytes().all(|byte| byte.is_ascii_digit());
-    match typed.parse() {
-        Ok(number) if is_number => Column::Number(number),
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let quoted = typed.strip_prefix('"').and_then(|behind| behind.strip_suffix('"'));
+    match (quoted.filter(|name| is_number(name)), typed.parse()) {
+        (Some(name), _) => Column::Name(name.to_owned()),
+        (None, Ok(number)) if is_number(typed) => Column::Number(number),
         _ => Column::Name(typed.to_owned()),
     }
 }

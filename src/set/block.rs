@@ -3,7 +3,7 @@
 //! If all containers of a block have few values, the values of all lie in one vector: a value that
 //! is alone in its container takes 12 bytes. If not, each container has memory of its own.
 
-use super::container::{Container, MAX_ARRAY, Op, Owned, Scratch};
+use super::container::{Container, MAX_ARRAY, Op, Owned, Scratch, run};
 use std::ops::Range;
 
 /// Most keys of a block.
@@ -202,6 +202,38 @@ impl Block {
                 found.is_ok()
             }
             Body::Many(containers) => containers[index].remove(low),
+        }
+    }
+
+    /// Adds `first ..= last` to container `index`.
+    pub(super) fn insert_range(
+        &mut self,
+        index: usize,
+        first: u32,
+        last: u32,
+        scratch: &mut Scratch,
+    ) {
+        match &mut self.body {
+            Body::Few { .. } => {
+                self.join(index, Op::Or, Container::Runs(&[run(first, last)]), scratch);
+            }
+            Body::Many(containers) => containers[index].insert_range(first, last, scratch),
+        }
+    }
+
+    /// Removes `first ..= last` from container `index`, which may be empty afterwards.
+    pub(super) fn remove_range(
+        &mut self,
+        index: usize,
+        first: u32,
+        last: u32,
+        scratch: &mut Scratch,
+    ) {
+        match &mut self.body {
+            Body::Few { .. } => {
+                self.join(index, Op::AndNot, Container::Runs(&[run(first, last)]), scratch);
+            }
+            Body::Many(containers) => containers[index].remove_range(first, last, scratch),
         }
     }
 

@@ -16,7 +16,7 @@
 
 use super::block::{Block, MAX_FEW, MAX_KEYS};
 use super::container::{
-    Container, Op, Owned, Scratch, intersection_len, intersects, is_subset, split,
+    Container, Op, Owned, Scratch, intersection_len, intersects, is_subset, run, split,
 };
 use super::view::find_key;
 use std::ops::{Range, RangeInclusive};
@@ -248,6 +248,47 @@ impl Containers {
         was_there
     }
 
+    /// Adds all values of a range with this key.
+    pub(crate) fn insert_range(
+        &mut self,
+        key: u64,
+        [first, last]: [u32; 2],
+        scratch: &mut Scratch,
+    ) {
+        match self.find(key) {
+            Ok(slot) => {
+                self.change(slot, |block| block.insert_range(slot.index, first, last, scratch));
+            }
+            Err(slot) => {
+                self.put(slot, key, Owned::copy(Container::Runs(&[run(first, last)]), scratch));
+            }
+        }
+    }
+
+    /// Removes all values of a range with this key.
+    pub(crate) fn remove_range(
+        &mut self,
+        key: u64,
+        [first, last]: [u32; 2],
+        scratch: &mut Scratch,
+    ) {
+        if let Ok(slot) = self.find(key) {
+            self.change(slot, |block| block.remove_range(slot.index, first, last, scratch));
+        }
+    }
+
+    /// Lets `change` change the container at `slot`, which may be empty afterwards.
+    fn change(&mut self, slot: Slot, change: impl FnOnce(&mut Block)) {
+        let block = &mut self.blocks[slot.block];
+        let len = &mut self.lens[slot.block];
+        *len -= u64::from(block.len_of(slot.index));
+        change(block);
+        *len += u64::from(block.len_of(slot.index));
+        if block.len_of(slot.index) == 0 {
+            self.drop_keys(slot.block, slot.index..slot.index + 1);
+        }
+    }
+
     /// Inserts a container at the place that `find` gives for its key.
     fn put(&mut self, slot: Slot, key: u64, container: Owned) {
         let Slot { mut block, mut index } = slot;
@@ -395,16 +436,7 @@ impl Containers {
         scratch: &mut Scratch,
     ) {
         match self.find(key) {
-            Ok(slot) => {
-                let block = &mut self.blocks[slot.block];
-                let len = &mut self.lens[slot.block];
-                *len -= u64::from(block.len_of(slot.index));
-                block.join(slot.index, op, container, scratch);
-                *len += u64::from(block.len_of(slot.index));
-                if block.len_of(slot.index) == 0 {
-                    self.drop_keys(slot.block, slot.index..slot.index + 1);
-                }
-            }
+            Ok(slot) => self.change(slot, |block| block.join(slot.index, op, container, scratch)),
             Err(slot) if op == Op::Or || op == Op::Xor => {
                 self.put(slot, key, Owned::copy(container, scratch));
             }

@@ -1,6 +1,6 @@
 //! Sets in memory.
 
-use super::container::{self, Container, Op, Scratch, split};
+use super::container::{Op, Owned, Scratch, split};
 use super::containers::Containers;
 use super::count::proportion;
 use super::format::SetFormat;
@@ -101,8 +101,7 @@ impl IntegerSet {
         let Some((first, last)) = ends_of(&range) else { return };
         let mut scratch = Scratch::default();
         for key in first >> 16..=last >> 16 {
-            let run = [run_at(key, first, last)];
-            self.0.join(Op::Or, key, Container::Runs(&run), &mut scratch);
+            self.0.insert_range(key, lows_at(key, first, last), &mut scratch);
         }
     }
 
@@ -120,9 +119,8 @@ impl IntegerSet {
         let Some((first, last)) = ends_of(&range) else { return };
         let (from, to) = (first >> 16, last >> 16);
         let mut scratch = Scratch::default();
-        for key in [from, to] {
-            let run = [run_at(key, first, last)];
-            self.0.join(Op::AndNot, key, Container::Runs(&run), &mut scratch);
+        for key in std::iter::once(from).chain((to > from).then_some(to)) {
+            self.0.remove_range(key, lows_at(key, first, last), &mut scratch);
         }
         if to - from > 1 {
             self.0.drop_range(from + 1..=to - 1);
@@ -430,11 +428,11 @@ impl IntegerSet {
     }
 }
 
-/// The values of `first ..= last` in the container `key`, as a run.
-fn run_at(key: u64, first: u64, last: u64) -> [u8; 4] {
+/// The lower bits of the first and the last value of `first ..= last` in the container `key`.
+fn lows_at(key: u64, first: u64, last: u64) -> [u32; 2] {
     let from = if first >> 16 == key { split(first).1 } else { 0 };
     let to = if last >> 16 == key { split(last).1 } else { u16::MAX };
-    container::run(from.into(), to.into())
+    [from.into(), to.into()]
 }
 
 impl SetView<'_> {
@@ -450,7 +448,7 @@ impl SetView<'_> {
         }
         let mut cursor = self.cursor();
         while let Some((key, container)) = cursor.next_sound()? {
-            set.0.push(key, container::Owned::copy(container, &mut scratch));
+            set.0.push(key, Owned::copy(container, &mut scratch));
         }
         Ok(set)
     }

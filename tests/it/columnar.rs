@@ -928,6 +928,10 @@ fn a_column_with_a_sign_in_its_name_is_no_number() {
     let columns = [("+2", column(1)), ("x", column(3))];
     arrow(&work.file("t.arrow"), &RecordBatch::try_from_iter(columns).unwrap());
     assert_eq!(work.run("t.arrow --column +2").quiet(), "1\n2\n");
+    work.write("years.csv", "2023,\"2024\"\n5,7\n");
+    let mut command = work.command(["years.csv", "--column", "\"2024\""]);
+    assert_eq!(command.output().unwrap().stdout, b"7\n");
+    work.run("years.csv --column 2024").refused("no such column");
     assert_eq!(work.run("t.arrow --column 2").quiet(), "3\n4\n");
 }
 

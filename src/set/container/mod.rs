@@ -11,6 +11,7 @@
 mod count;
 mod many;
 mod owned;
+mod ranges;
 mod scratch;
 
 pub(crate) use count::{intersection_len, intersects, is_subset};
@@ -118,8 +119,13 @@ fn for_overlaps(ours: &[[u8; 4]], theirs: &[[u8; 4]], mut visit: impl FnMut(u32,
 }
 
 /// Calls `change` with every word of `first ..= last` and the bits of the range in it.
-fn for_words(words: &mut BitmapWords, first: u32, last: u32, change: impl Fn(&mut u64, u64)) {
-    let change = |word: &mut [u8; 8], mask: u64| {
+fn for_words(
+    words: &mut BitmapWords,
+    first: u32,
+    last: u32,
+    mut change: impl FnMut(&mut u64, u64),
+) {
+    let mut change = |word: &mut [u8; 8], mask: u64| {
         let mut bits = u64::from_le_bytes(*word);
         change(&mut bits, mask);
         *word = bits.to_le_bytes();

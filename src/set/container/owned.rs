@@ -245,7 +245,7 @@ impl Owned {
 
 /// The place of `low`, or the place where it would be inserted. It looks at the last value first,
 /// because values mostly come in order.
-fn position(values: &[[u8; 2]], low: u16) -> Result<usize, usize> {
+pub(super) fn position(values: &[[u8; 2]], low: u16) -> Result<usize, usize> {
     match values.last().map(|&last| u16::from_le_bytes(last).cmp(&low)) {
         None => Err(0),
         Some(Ordering::Less) => Err(values.len()),
