@@ -604,3 +604,42 @@ def test_importing_takes_little(tmp_path):
     code = "import sys, bitsort; print(*sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"numpy", "pyarrow", "typing", "collections"} & set(told.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda rows: bs.BitSet(7 for _ in rows),
+        lambda rows: bs.BitSet.from_ranges(itertools.repeat((7, 7), len(rows))),
+        lambda rows: bs.from_spark_rows(itertools.repeat((0, b""), len(rows))),
+        lambda rows: bs.Bloom(10, 0.1).update([b"key"] * len(rows)),
+    ],
+)
+def test_other_threads_run_while_an_iterator_of_c_is_read(read):
+    run, goes_on = 0, True
+
+    def tick():
+        nonlocal run
+        while goes_on:
+            run += 1
+            time.sleep(0)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    before = run
+    read(range(2_000_000))
+    during = run - before
+    goes_on = False
+    thread.join()
+    assert during > 5
+
+
+def test_a_folder_takes_the_answers_of_its_parts(tmp_path):
+    with bs.FolderWriter(tmp_path / "ids") as writer:
+        rows = [bs.write_part(writer.folder, number, [ids]) for number, ids in enumerate([[3, 40], []])]
+        assert rows[1] is None and writer.commit(rows) == 2
+    assert list(bs.open(tmp_path / "ids")) == [3, 40]
+    with bs.FolderWriter(tmp_path / "more") as writer:
+        rows = [bs.write_part(writer.folder, number, [[number]]) for number in range(2)]
+        with pytest.raises(bs.Error, match="begin at multiples of 65536"):
+            writer.commit(rows)

@@ -381,6 +381,9 @@ fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str
         (io::ErrorKind::OutOfMemory, "map") => {
             "ulimit -v or vm.max_map_count allows no more maps of files: give fewer files at a time"
         }
+        (io::ErrorKind::OutOfMemory, _) if merges() => {
+            "raise --mem, or leave out --merge: it needs memory for each input at once"
+        }
         (io::ErrorKind::OutOfMemory, _) => {
             "raise --mem, or lower --threads, which share parts of it"
         }
@@ -396,6 +399,11 @@ fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str
         ) => "the file is damaged, or was cut off: get a whole copy of it",
         _ => return None,
     })
+}
+
+/// Whether `bitsort` was told to merge.
+fn merges() -> bool {
+    std::env::args_os().any(|word| word == "--merge" || word == "-m")
 }
 
 /// Whether the text of a malformed line has control characters, which no text has.

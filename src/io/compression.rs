@@ -40,13 +40,16 @@ impl Compression {
         }
     }
 
-    /// The format of an input that begins with these bytes.
-    pub(crate) fn of_input(bytes: &[u8], is_binary: bool) -> Option<Self> {
-        if is_binary { Self::of_numbers(bytes) } else { Self::of_content(bytes) }
+    /// The format of an input called `name`, which begins with these bytes. Binary numbers may begin
+    /// like a compressed file by chance; then its name must end so, or more of its header be right.
+    pub(crate) fn of_named(name: &str, bytes: &[u8], is_binary: bool) -> Option<Self> {
+        let found = Self::of_content(bytes)?;
+        let is_named = Self::of_name(Path::new(name)) == Some(found);
+        if is_binary && !is_named { Self::of_numbers(bytes) } else { Some(found) }
     }
 
-    /// The format of a file of binary numbers that begins with these bytes. Numbers may begin like
-    /// a compressed file by chance, so more of its header must be right.
+    /// The format of a file of binary numbers that begins with these bytes, if more of its header is
+    /// right than its first bytes.
     ///
     /// Sources: as [`of_content`](Self::of_content); RFC 1952, 2.3; RFC 8878, 3.1.1.1.1.
     fn of_numbers(bytes: &[u8]) -> Option<Self> {
@@ -116,6 +119,8 @@ impl Compression {
             Self::Bzip2 => 9 * 400_000 + DECODER_BYTES / 4,
             Self::Zstd => {
                 let window = zstd_window(head).unwrap_or(1 << USUAL_ZSTD_LOG);
+                // A decoder is told the logarithm of the largest one.
+                let window = window.checked_next_power_of_two().unwrap_or(u64::MAX);
                 window.saturating_add(DECODER_BYTES)
             }
             Self::Xz => xz_dictionary(head).unwrap_or(u64::from(u32::MAX)) + DECODER_BYTES,
@@ -140,8 +145,12 @@ const USUAL_ZSTD_LOG: u32 = 27;
 #[cfg(feature = "compression")]
 const MAX_ZSTD_LOG: u32 = 31;
 
-/// The window of a file's first zstd frame; `None` if another frame comes first.
-fn zstd_window(head: &[u8]) -> Option<u64> {
+/// The window of a file's first zstd frame with content.
+fn zstd_window(mut head: &[u8]) -> Option<u64> {
+    while let [0x50..=0x5F, 0x2A, 0x4D, 0x18, rest @ ..] = head {
+        let (length, rest) = rest.split_first_chunk()?;
+        head = rest.get(usize::try_from(u32::from_le_bytes(*length)).ok()?..)?;
+    }
     let (magic, rest) = head.split_first_chunk::<4>()?;
     let (&descriptor, rest) = rest.split_first()?;
     if *magic != [0x28, 0xB5, 0x2F, 0xFD] {
@@ -162,7 +171,7 @@ fn zstd_window(head: &[u8]) -> Option<u64> {
     Some(if width == 2 { length + 256 } else { length })
 }
 
-/// The dictionary of the first block of an xz file, if LZMA2 is its one filter.
+/// The dictionary of the first block of an xz file.
 fn xz_dictionary(head: &[u8]) -> Option<u64> {
     /// Bytes of a stream without blocks: its index, which begins with 0, comes at once.
     const EMPTY: usize = 32;
@@ -178,10 +187,12 @@ fn xz_dictionary(head: &[u8]) -> Option<u64> {
             rest = &rest[last + 1..];
         }
     }
-    let [0x21, 1, size @ 0..=40, ..] = *rest else { return None };
-    if flags & 3 != 0 {
-        return None; // more filters than one
+    // Filters before LZMA2, which is the last one: delta, and those of executables.
+    for _ in 0..flags & 3 {
+        let [3..=11, length @ 0..=4, behind @ ..] = rest else { return None };
+        rest = behind.get(usize::from(*length)..)?;
     }
+    let [0x21, 1, size @ 0..=40, ..] = *rest else { return None };
     let bits = u32::from(size / 2) + 11;
     Some(if size == 40 { u64::from(u32::MAX) } else { u64::from(2 | (size & 1)) << bits })
 }
@@ -272,6 +283,12 @@ impl<R: io::BufRead> Read for GzipMembers<R> {
     }
 }
 
+/// Numbers of errors in zstd 1.5, `zstd_errors.h`.
+#[cfg(feature = "compression")]
+const WINDOW_TOO_LARGE: usize = 16;
+#[cfg(feature = "compression")]
+const OTHER_DICTIONARY: usize = 32;
+
 /// Marks the errors of a decoder that needs more memory than it may take, and of damaged bytes.
 #[cfg(feature = "compression")]
 struct Limited {
@@ -283,12 +300,14 @@ struct Limited {
 #[cfg(feature = "compression")]
 impl Limited {
     fn is_too_large(&self, error: &io::Error) -> bool {
-        /// The number of the error in zstd 1.5, `zstd_errors.h`.
-        const WINDOW_TOO_LARGE: usize = 16;
-        let is_zstd = self.format == Compression::Zstd;
+        error.kind() == io::ErrorKind::OutOfMemory || self.is_zstd_error(error, WINDOW_TOO_LARGE)
+    }
+
+    /// Whether zstd gave the error of this number.
+    fn is_zstd_error(&self, error: &io::Error, number: usize) -> bool {
         // The decoder of zstd gives the text of the error only.
-        let text = zstd::zstd_safe::get_error_name(WINDOW_TOO_LARGE.wrapping_neg());
-        error.kind() == io::ErrorKind::OutOfMemory || is_zstd && error.to_string() == text
+        let text = zstd::zstd_safe::get_error_name(number.wrapping_neg());
+        self.format == Compression::Zstd && error.to_string() == text
     }
 }
 
@@ -304,6 +323,10 @@ impl Read for Limited {
                 let what =
                     format!("a decoder of .{suffix} has {bytes} bytes of memory, and needs more");
                 io::Error::new(io::ErrorKind::OutOfMemory, what)
+            } else if self.is_zstd_error(&error, OTHER_DICTIONARY) {
+                let what =
+                    "it was compressed with a dictionary, which is not read here: unpack it first";
+                io::Error::new(io::ErrorKind::Unsupported, what)
             } else if is_other && ours.is_none() {
                 io::Error::new(io::ErrorKind::InvalidData, error)
             } else {
@@ -427,6 +450,15 @@ mod tests {
                 assert!(reader.read_to_end(&mut found).is_err(), "{format:?} cut off");
             }
         }
+        // What a window or a dictionary is behind: a frame to be skipped, and a filter for programs.
+        let frame = [
+            &[0x5E, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 9, 9, 9][..],
+            &[0x28, 0xB5, 0x2F, 0xFD, 0, 0x28],
+        ];
+        assert_eq!(Compression::Zstd.decoder_bytes(&frame.concat()), (1 << 15) + DECODER_BYTES);
+        let block =
+            [&[0xFD, b'7', b'z', b'X', b'Z', 0, 0, 4, 1, 2, 3, 4, 3, 1][..], &[4, 0, 0x21, 1, 12]];
+        assert_eq!(Compression::Xz.decoder_bytes(&block.concat()), (1 << 18) + DECODER_BYTES);
         // A merge asks how much memory the decoders need before it opens them.
         let small = bzip2::Compression::new(1);
         let mut packed = bzip2::write::BzEncoder::new(Vec::new(), small);

@@ -96,6 +96,45 @@ fn binary_values_that_begin_as_a_compressed_file_are_values() {
     assert_eq!(work.run("--from u32le values").quiet(), "7\n4247762216\n");
     assert_eq!(work.run("--from u32le --to u32le -o out.gz values").quiet(), "");
     assert_eq!(work.run("--from u32le out.gz").quiet(), "7\n4247762216\n");
+    // With the name of a compressed file its first bytes are enough, at every look at them.
+    let mut packed = std::fs::read(work.file("out.gz")).unwrap();
+    packed[8] = 1; // a level that nobody defined
+    work.write("odd.gz", &packed);
+    assert_eq!(work.run("--from u32le odd.gz").quiet(), "7\n4247762216\n");
+    assert_eq!(work.set("cat --from u32le odd.gz", "").quiet(), "7\n4247762216\n");
+}
+
+#[test]
+fn what_was_compressed_twice_is_no_malformed_line() {
+    let work = Workspace::new();
+    for (suffix, _) in FORMATS {
+        work.run_with(&format!("-o once.{suffix}"), b"1\n2\n").quiet();
+        std::fs::rename(work.file(&format!("once.{suffix}")), work.file("once")).unwrap();
+        let once = std::fs::read(work.file("once")).unwrap();
+        let Some(twice) = through("gzip", &["-c"], &once) else { return };
+        work.write("twice", &twice);
+        for line in ["twice", "--invalid skip twice", "-c twice"] {
+            work.run(line).refused("it is compressed twice");
+        }
+        work.run_with("--invalid skip", &twice).refused("it is compressed twice");
+        work.set("bloom dedup --exact twice", "").refused("it is compressed twice");
+    }
+}
+
+#[test]
+fn a_merge_counts_the_memory_of_decoders_as_they_take_it() {
+    let work = Workspace::new();
+    let sorted = (1..=1000).fold(String::new(), |text, value| text + &format!("{value}\n"));
+    let filters = ["-c", "--x86", "--lzma2=dict=64KiB"];
+    if let Some(packed) = through("xz", &filters, sorted.as_bytes()) {
+        work.write("f.xz", packed);
+        assert_eq!(work.run_with("-m -u --mem 64M - f.xz f.xz", b"5\n").quiet(), sorted);
+    }
+    if let Some(packed) = through("zstd", &["-c"], sorted.as_bytes()) {
+        let skipped = [0x50, 0x2A, 0x4D, 0x18, 4, 0, 0, 0, 1, 2, 3, 4];
+        work.write("p.zst", [&skipped[..], &packed].concat());
+        assert_eq!(work.run_with("-m -u --mem 64M - p.zst p.zst", b"5\n").quiet(), sorted);
+    }
 }
 
 #[test]

@@ -93,9 +93,7 @@ impl OpenOptions<'_> {
 
     /// The compression of a file that begins with `head`.
     pub(crate) fn compression(self, name: &str, head: &[u8]) -> Option<Compression> {
-        let found = Compression::of_content(head)?;
-        let is_named = Compression::of_name(Path::new(name)) == Some(found);
-        Compression::of_input(head, self.is_binary() && !is_named)
+        Compression::of_named(name, head, self.is_binary())
     }
 }
 

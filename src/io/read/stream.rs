@@ -50,7 +50,7 @@ impl Look {
     fn may_be_lines(&self, head: &[u8]) -> bool {
         let has_line = head.iter().any(|byte| matches!(byte, b'\n' | 0));
         let is_other = page::begins_like(head)
-            || Compression::of_input(head, self.is_binary).is_some()
+            || Compression::of_named(&self.name, head, self.is_binary).is_some()
             || TableFormat::may_begin(head);
         has_line && !is_other
     }
@@ -115,7 +115,7 @@ impl Stream {
             self.head(|stream, head| is_lines && look.may_be_lines(head) && stream.pauses())?;
         let head = self.more(look, head)?;
         look.check(&head, "which is read only from a file, because a pipe cannot be read twice")?;
-        let Some(format) = Compression::of_input(&head, look.is_binary) else {
+        let Some(format) = Compression::of_named(&look.name, &head, look.is_binary) else {
             self.ahead = head;
             return Ok(());
         };
@@ -128,6 +128,10 @@ impl Stream {
         (self.source, self.unpacks, self.ended) = (Source::Reader(unpacked), true, false);
         let head = self.head(|_, head| look.may_be_lines(head))?;
         self.ahead = self.more(look, head)?;
+        if !look.is_binary && Compression::of_content(&self.ahead).is_some() {
+            let what = "it is compressed twice: unpack it once first";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        }
         look.check(&self.ahead, "which is not read if it is compressed: unpack it first")
     }
 
