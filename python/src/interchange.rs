@@ -1,5 +1,6 @@
 //! Sets of other systems: their files, and the rows of Spark's bitmaps.
 
+use crate::columns::BLOCK;
 use crate::error::{bytes_object, invalid, raise, wrong_type};
 use crate::mutable::BitSet;
 use crate::numbers::{optional, signed};
@@ -167,12 +168,10 @@ pub(crate) fn from_spark_rows<'py>(
     py: Python<'py>,
     rows: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    /// Rows between two looks for signals: each has up to 4096 bytes.
-    const ROWS: usize = 1 << 8;
     let mut failed = None;
     let rows = rows.try_iter()?.enumerate().map_while(|(index, row)| {
         // An iterator of C does not do it.
-        let checked = if index % ROWS == 0 { check(py, &Progress::default()) } else { Ok(()) };
+        let checked = if index % BLOCK == 0 { check(py, &Progress::default()) } else { Ok(()) };
         let row = row.and_then(|row| checked.map(|()| row));
         let pair = row.and_then(|row| row.extract::<(Bound<'_, PyAny>, Vec<u8>)>());
         let pair = pair.and_then(|(bucket, bitmap)| {
