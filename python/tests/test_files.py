@@ -607,15 +607,15 @@ def test_importing_takes_little(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "read",
+    ("read", "item", "bad"),
     [
-        lambda rows: bs.BitSet(7 for _ in rows),
-        lambda rows: bs.BitSet.from_ranges(itertools.repeat((7, 7), len(rows))),
-        lambda rows: bs.from_spark_rows(itertools.repeat((0, b""), len(rows))),
-        lambda rows: bs.Bloom(10, 0.1).update([b"key"] * len(rows)),
+        (bs.BitSet, 7, None),
+        (bs.BitSet.from_ranges, (7, 7), None),
+        (bs.from_spark_rows, (0, b""), None),
+        (bs.Bloom(10, 0.1).update, b"key", None),
     ],
 )
-def test_other_threads_run_while_an_iterator_of_c_is_read(read):
+def test_other_threads_run_while_an_iterator_of_c_is_read(read, item, bad):
     run, goes_on = 0, True
 
     def tick():
@@ -624,14 +624,18 @@ def test_other_threads_run_while_an_iterator_of_c_is_read(read):
             run += 1
             time.sleep(0)
 
-    thread = threading.Thread(target=tick)
+    thread = threading.Thread(target=tick, daemon=True)
+    # What cannot be read ends it before any other work lets threads run.
+    items = itertools.chain(itertools.repeat(item, 4_000_000), [bad])
     thread.start()
-    before = run
-    read(range(2_000_000))
-    during = run - before
-    goes_on = False
-    thread.join()
-    assert during > 5
+    try:
+        before = run
+        with pytest.raises(TypeError):
+            read(items)
+        assert run - before > 2
+    finally:
+        goes_on = False
+        thread.join()
 
 
 def test_a_folder_takes_the_answers_of_its_parts(tmp_path):

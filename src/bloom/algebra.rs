@@ -144,8 +144,8 @@ impl<D: Plain, S: Storage> Filter<D, S> {
     }
 
     /// Estimates the number of different keys in both filters: the keys of each, minus those of the
-    /// union, at least 0. A filter whose bits are all set may have any key, so the answer is the estimate
-    /// of the other one. If large filters share few keys, the error of these three estimates is
+    /// union, at least 0. If all bits of the union are set, it tells nothing: the answer is the smaller of the
+    /// two estimates. If large filters share few keys, the error of these three estimates is
     /// larger than the result. O(words).
     ///
     /// # Errors
@@ -175,7 +175,7 @@ impl<D: Plain, S: Storage> Filter<D, S> {
     ) -> Result<f64, Mismatch> {
         let union = self.estimated_union_keys(other)?;
         let (ours, theirs) = (self.estimated_keys(), other.estimated_keys());
-        if ours.is_infinite() || theirs.is_infinite() {
+        if union.is_infinite() {
             return Ok(ours.min(theirs));
         }
         Ok((ours + theirs - union).max(0.0))

@@ -303,14 +303,10 @@ fn takes_ranges(program: &str) -> bool {
             let name = option.split(|byte| *byte == b'=').next().unwrap_or_default();
             OF_VALUES.iter().any(|other| name == other.as_bytes())
         }
-        [b'-', letters @ ..] => {
-            // Behind these follows a value.
-            let mut letters = letters.iter().take_while(|letter| !b"oST".contains(letter));
-            letters.any(|letter| LETTERS.contains(letter))
-        }
+        [b'-', letters @ ..] => short(letters).any(|letter| LETTERS.contains(&letter)),
         _ => false,
     };
-    !std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| {
+    !options().any(|word| {
         let word = word.as_encoded_bytes();
         let is_of_lines = WITHOUT.iter().any(|other| word == other.as_bytes());
         is_of_lines || program == "bitsort" && is_of_values(word)
@@ -403,7 +399,23 @@ fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str
 
 /// Whether `bitsort` was told to merge.
 fn merges() -> bool {
-    std::env::args_os().any(|word| word == "--merge" || word == "-m")
+    options().any(|word| match word.as_encoded_bytes() {
+        b"--merge" => true,
+        [b'-', letters @ ..] => short(letters).any(|letter| letter == b'm'),
+        _ => false,
+    })
+}
+
+/// The words of the command line that may be options.
+fn options() -> impl Iterator<Item = OsString> {
+    std::env::args_os().skip(1).take_while(|word| word != "--")
+}
+
+/// The options of one letter in a word, without that behind which a value follows.
+fn short(letters: &[u8]) -> impl Iterator<Item = u8> {
+    let is_long = letters.starts_with(b"-");
+    let letters = letters.iter().copied().take_while(|letter| !b"oST".contains(letter));
+    letters.filter(move |_| !is_long)
 }
 
 /// Whether the text of a malformed line has control characters, which no text has.

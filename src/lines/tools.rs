@@ -416,7 +416,7 @@ impl LineTools {
     }
 
     /// Memory for keys while `files` are read; less if some are compressed.
-    fn memory_beside(&self, files: &[PathBuf]) -> Budget {
+    pub(crate) fn memory_beside(&self, files: &[PathBuf]) -> Budget {
         if may_unpack(files) { self.memory.without_unpacking() } else { self.memory }
     }
 

@@ -214,6 +214,12 @@ impl Block {
         scratch: &mut Scratch,
     ) {
         match &mut self.body {
+            #[expect(clippy::cast_possible_truncation, reason = "of a container")]
+            Body::Few { .. } if last - first < MAX_FEW as u32 => {
+                for low in first..=last {
+                    self.insert(index, low as u16);
+                }
+            }
             Body::Few { .. } => {
                 self.join(index, Op::Or, Container::Runs(&[run(first, last)]), scratch);
             }

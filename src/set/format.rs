@@ -43,7 +43,7 @@ pub enum SetFormat {
     Roaring,
     /// The values, as `bitsort` writes them.
     Values(Format),
-    /// A table with a column `value` of unsigned 64-bit integers.
+    /// A table with one column of unsigned 64-bit integers.
     Table(TableFormat),
     /// Bytes of another system.
     Foreign(ForeignFormat),
@@ -109,8 +109,8 @@ impl SetFormat {
             Self::Values(Format::U64Le) => "8 bytes a value, least significant byte first",
             Self::Values(Format::U64Be) => "8 bytes a value, most significant byte first",
             Self::Values(Format::Text | Format::Noted(_)) => "One number a line",
-            Self::Table(TableFormat::Parquet) => "A Parquet file with a column `value`",
-            Self::Table(TableFormat::Arrow) => "An Arrow file with a column `value`",
+            Self::Table(TableFormat::Parquet) => "A Parquet file with one column of integers",
+            Self::Table(TableFormat::Arrow) => "An Arrow file with one column of integers",
             Self::Foreign(format) => format.about(),
             Self::SparkBitmap => "Rows of Spark's bitmap_construct_agg, in a Parquet file",
         }

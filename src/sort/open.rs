@@ -2,7 +2,7 @@
 
 use super::{Report, Sort};
 use crate::error::{Error, Result};
-use crate::io::compression::{self, HEAD_BYTES};
+use crate::io::compression::{self, Compression, HEAD_BYTES};
 #[cfg(feature = "cli")]
 use crate::io::page;
 use crate::io::read::{is_stdin, open_file};
@@ -143,7 +143,9 @@ fn look(path: &Path, sort: Sort) -> Result<Found> {
         Some(_) => sort.file(path),
         None => {
             let mut sort = sort;
-            sort.beside.unpacking = decoder_bytes.min(room);
+            // A further frame or stream may need more than the first one.
+            let has_others = matches!(format, Compression::Zstd | Compression::Xz);
+            sort.beside.unpacking = if has_others { room } else { decoder_bytes.min(room) };
             sort.reader(name, Cursor::new(head).chain(plain))
         }
     }))

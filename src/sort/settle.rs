@@ -145,7 +145,7 @@ impl Sort {
         self.memory.map_or(u64::MAX, |rest| rest.bytes().saturating_add(self.beside.total()))
     }
 
-    /// Memory and folder for bytes that cannot be written at once, before options are settled.
+    /// What an output needs beside its values, before options are settled.
     pub(super) fn spool(&self) -> Spool {
         Spool { column: self.column_name(), ..self.budget().spool(self.folder()) }
     }

@@ -75,7 +75,7 @@ impl SortArgs {
     }
 
     /// The notation of the output. With a set as output, a line may stand for several values; with
-    /// copies, it may not, because a range would have to be taken apart.
+    /// duplicates, it may not, because a range would have to be taken apart.
     fn notation(&self) -> Result<Notation> {
         self.notation.check()?;
         if !matches!(self.output_format(), SetFormat::Values(_) | SetFormat::Table(_)) {

@@ -52,7 +52,8 @@ pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<()> {
             let bytes = keys.0.saturating_mul(args.line_bytes.0);
             let facts = Facts { bytes, lines: keys.0 };
             for &rate in &args.rate {
-                print(explain_common([facts; 2], rate, source.memory())?)?;
+                let memory = source.memory();
+                print(explain_common([facts; 2], rate, memory, memory)?)?;
             }
         }
         return Ok(());
@@ -155,8 +156,14 @@ impl Row {
     }
 }
 
-/// Describes how `common` would compare two such files.
-pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory: Budget) -> Result<String> {
+/// Describes how `common` would compare two such files in `memory`, which is `whole` without what
+/// unpacks them.
+pub(super) fn explain_common(
+    facts: [Facts; 2],
+    rate: f64,
+    memory: Budget,
+    whole: Budget,
+) -> Result<String> {
     let size = |bytes| ByteSize::from_bytes(bytes).to_string();
     let plan = Plan::new(facts, rate, memory);
     let (smaller, larger) = (facts[plan.smaller], facts[1 - plan.smaller]);
@@ -176,7 +183,9 @@ pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory: Budget) -> Re
         None => "none: it would let nearly everything pass".into(),
     };
     let wanted = if full_bytes > plan.share.filter_bytes {
-        let mebibytes = Budget::for_common_filter(full_bytes).bytes().div_ceil(1 << 20);
+        let bytes = u128::from(Budget::for_common_filter(full_bytes).bytes());
+        let bytes = bytes * u128::from(whole.bytes()) / u128::from(memory.bytes().max(1));
+        let mebibytes = bytes.div_ceil(1 << 20);
         format!("; for {} --mem {mebibytes}M", percent(rate))
     } else {
         String::new()

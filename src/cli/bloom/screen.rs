@@ -240,8 +240,9 @@ pub(super) fn common(
 ) -> Result<()> {
     let tools = tools(source, lines);
     if how == How::Explain {
+        let memory = tools.memory_beside(&files);
         let facts = tools.common_lines(files, rate)?.facts();
-        return print(plan::explain_common(facts, rate, source.memory())?);
+        return print(plan::explain_common(facts, rate, memory, source.memory())?);
     }
     let mut out = Out::open(source, target, &files)?;
     let _bar = source.bar(target.output.is_some());

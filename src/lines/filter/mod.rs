@@ -50,7 +50,7 @@ const MAX_KEPT_BYTES: usize = 4 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Answered {
-    /// Lines that were read.
+    /// Lines, or records, that were read.
     pub lines: u64,
     /// Lines that have a value.
     pub values: u64,

@@ -9,13 +9,13 @@ use std::cmp::Ordering;
 /// Most values of an array without memory of its own: as many as fit in the space of a vector.
 const FEW: usize = 15;
 /// Most runs without memory of their own.
-const FEW_RUNS: usize = 6;
+pub(super) const FEW_RUNS: usize = 6;
 
 /// The values of one container; never empty in a set.
 ///
-/// An array has at most [`MAX_ARRAY`] values. Arrays and bitmaps change in place.
-/// Runs become one of them at the first change; [`optimize`](Self::optimize) makes
-/// runs again.
+/// An array has at most [`MAX_ARRAY`] values. Arrays and bitmaps change in place. Runs become one of
+/// them if a single value changes; [`optimize`](Self::optimize) makes runs again. Ranges change runs
+/// in place.
 #[derive(Debug, Clone)]
 pub(crate) enum Owned {
     Few(u8, [[u8; 2]; FEW]),
@@ -70,7 +70,7 @@ impl Owned {
         Self::Few(values.len() as u8, few)
     }
 
-    fn runs(runs: &[[u8; 4]], len: u32) -> Self {
+    pub(super) fn runs(runs: &[[u8; 4]], len: u32) -> Self {
         let mut few = [[0; 4]; FEW_RUNS];
         let Some(places) = few.get_mut(..runs.len()) else { return Self::Runs(runs.to_vec(), len) };
         places.copy_from_slice(runs);
@@ -222,10 +222,12 @@ impl Owned {
         let fits = match self {
             Self::Few(..) | Self::Array(_) => !wants_runs,
             Self::Bitmap(_, len) => !wants_runs && *len as usize > MAX_ARRAY,
-            Self::FewRuns(..) | Self::Runs(..) => wants_runs,
+            Self::FewRuns(..) => wants_runs,
+            Self::Runs(runs, _) => wants_runs && runs.len() > FEW_RUNS,
         };
         match self {
             Self::Array(values) if fits => values.shrink_to_fit(),
+            Self::Runs(runs, _) if fits => runs.shrink_to_fit(),
             _ if fits => {}
             _ => *self = Self::smallest(self.container(), scratch),
         }

@@ -1,7 +1,7 @@
 //! Adds a range to a container, or removes one. Arrays, bitmaps and long lists of runs change in
 //! place.
 
-use super::owned::position;
+use super::owned::{FEW_RUNS, position};
 use super::{Container, MAX_ARRAY, Op, Owned, SPAN, Scratch, ends, for_words, plain_bytes, run};
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use std::ops::Range;
 const SHORT: u32 = 32;
 
 impl Owned {
-    /// Adds `first ..= last`. O(values or runs of the container), or O(values of the range) in a
+    /// Adds `first ..= last`. O(values or runs of the container), or O(words of the range) in a
     /// bitmap.
     pub(crate) fn insert_range(&mut self, first: u32, last: u32, scratch: &mut Scratch) {
         let count = last - first + 1;
@@ -29,7 +29,7 @@ impl Owned {
                 }
                 *len += end - start + 1;
                 runs.splice(touching, [run(start, end)]);
-                self.keep_runs_if_small(scratch);
+                self.settle_runs(scratch);
             }
             Self::Array(values) if count <= SHORT && values.len() <= MAX_ARRAY - SHORT as usize => {
                 let lows = (first..=last).map(low);
@@ -70,7 +70,7 @@ impl Owned {
                     }
                 }
                 runs.splice(cut, rests.into_iter().flatten());
-                self.keep_runs_if_small(scratch);
+                self.settle_runs(scratch);
             }
             Self::Array(values) => drop(values.drain(within(values, first, last))),
             Self::Few(..) | Self::FewRuns(..) => {
@@ -79,12 +79,16 @@ impl Owned {
         }
     }
 
-    /// Makes an array or a bitmap of runs that take more memory.
-    fn keep_runs_if_small(&mut self, scratch: &mut Scratch) {
-        if let Self::Runs(runs, len) = self
-            && 2 + 4 * runs.len() > plain_bytes(*len)
-        {
+    /// Makes an array or a bitmap of runs that take more memory, and gives back memory that most runs
+    /// have left.
+    fn settle_runs(&mut self, scratch: &mut Scratch) {
+        let Self::Runs(runs, len) = self else { return };
+        if 2 + 4 * runs.len() > plain_bytes(*len) {
             *self = Self::plain(self.container(), self.len(), scratch);
+        } else if runs.len() <= FEW_RUNS / 2 {
+            *self = Self::runs(runs, *len);
+        } else if runs.capacity() > 4 * runs.len() {
+            runs.shrink_to(2 * runs.len());
         }
     }
 }
@@ -185,8 +189,17 @@ mod tests {
             owned.remove_range(start, start + 61, &mut scratch);
         }
         assert_eq!(owned.len(), SPAN / 32);
-        assert!(owned.heap_bytes() <= 4 * MAX_ARRAY, "{}", owned.heap_bytes());
+        assert!(owned.heap_bytes() <= 2 * plain_bytes(owned.len()), "{}", owned.heap_bytes());
         owned.insert_range(0, SPAN - 1, &mut scratch);
         assert_eq!((owned.heap_bytes(), kind(&owned)), (0, "few runs"));
+        // Of many runs a few are left; room for more runs goes with `optimize`.
+        for start in (0..60_000).step_by(60) {
+            owned.remove_range(start, start + 19, &mut scratch);
+        }
+        let heap_bytes = owned.heap_bytes();
+        assert_eq!((kind(&owned), heap_bytes >= 4000), ("runs", true));
+        assert!(!owned.optimize(&mut scratch) && owned.heap_bytes() < heap_bytes);
+        owned.remove_range(200, SPAN - 1, &mut scratch);
+        assert!(owned.heap_bytes() <= 64, "{}", owned.heap_bytes());
     }
 }

@@ -321,7 +321,7 @@ fn in_memory(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, Strin
         None if !forced && (may_spill || facts.can_reread) => {
             return Err("the number of values is not known beforehand".into());
         }
-        // Copies are dropped, so a bitmap has room for every value of the range. Only values above
+        // Duplicates are dropped, so a bitmap has room for every value of the range. Only values above
         // the expected ones could fill the rest.
         None if !forced && wishes.ignores_duplicates && dense(facts, wishes, false).is_ok() => {
             return Err("the number of values is not known, and a bitmap of the range fits".into());
