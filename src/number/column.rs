@@ -10,7 +10,7 @@
 //! quoting every `"` is one, and every terminator ends a record.
 
 use super::Notation;
-use super::line::{Line, Malformed, is_blank};
+use super::line::{Line, Malformed};
 use crate::kernel::steps;
 use memchr::{memchr_iter, memchr2, memrchr};
 use std::borrow::Cow;
@@ -421,6 +421,11 @@ impl Selector {
             Some((start..record.end, found, fields))
         })
     }
+}
+
+/// Whether a record is blank: it has no bytes but spaces, tabs and carriage returns.
+pub(crate) fn is_blank(record: &[u8]) -> bool {
+    record.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
 }
 
 /// The content of the field at a place that [`Selector::pairs`] gave: of two quotes in quotes, one.

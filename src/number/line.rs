@@ -230,24 +230,9 @@ pub fn parse_line(line: &[u8]) -> Line {
     scanner.finish()
 }
 
-/// Whether a line is blank, in every notation: [`parse_line`] gives [`Line::Blank`].
-#[inline]
-pub(crate) fn is_blank(line: &[u8]) -> bool {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    line.iter().all(|byte| matches!(byte, b' ' | b'\t'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_is_blank_for_both_functions() {
-        for line in ["", " \t", "\r", " \r", "\r\r", "\r ", " \r\t\r", "0", "\0", "#"] {
-            let line = line.as_bytes();
-            assert_eq!(is_blank(line), parse_line(line) == Line::Blank, "{line:?}");
-        }
-    }
 
     #[test]
     fn the_grammar_takes_what_it_says() {

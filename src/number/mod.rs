@@ -19,9 +19,8 @@ mod names;
 mod notation;
 
 pub use column::Column;
-pub(crate) use column::{MAX_RECORD_BYTES, NO_FIELDS, Selector, content, undouble};
+pub(crate) use column::{MAX_RECORD_BYTES, NO_FIELDS, Selector, content, is_blank, undouble};
 pub use format::{Format, ParseFormatError};
-pub(crate) use line::is_blank;
 pub use line::{Line, LineScanner, Malformed, parse_line};
 pub(crate) use names::named;
 pub(crate) use notation::{

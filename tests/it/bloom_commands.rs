@@ -83,7 +83,7 @@ fn rows_are_copied_by_a_key_in_one_of_their_columns() {
         ("k.bloom --column 1", "a,1\n \t\r\nb,2\n", " \t\r\n"),
         ("k.bloom --column 2", "a,1\n \t\r\nb,2\n", " \t\r\n"),
         ("k.bloom --column 2", "1,fox\r\n2,\"fox\"\r\n3,cow\r\n", "1,fox\r\n2,\"fox\"\r\n"),
-        ("-v k.bloom --column 1 --skip-empty", "\r\r\n\r\n", "\r\r\n"),
+        ("-v k.bloom --column 1 --skip-empty", "\r\r\n\r\n1\n", "1\n"),
         ("k.bloom --column 2 --skip-empty", "1,\r\n3,fox\r\n", "3,fox\r\n"),
         ("k.bloom --column id", "id", "id\n"),
         ("k.bloom --column id", "", ""),
