@@ -4,12 +4,13 @@ use crate::error::raise;
 use bitsort::Progress;
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
+use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often signals are checked and progress is reported.
 const TICK: Duration = Duration::from_millis(50);
@@ -104,7 +105,14 @@ pub(crate) fn interruptible<T: Send>(
 /// For loops that hold the interpreter's lock: lets the thread run that watches for signals, or looks
 /// for them itself. An error if the work was cancelled.
 pub(crate) fn check(py: Python<'_>, progress: &Progress) -> PyResult<()> {
-    py.detach(|| ());
+    /// A thread that waits gets the lock if it has waited for 5 ms (`sys.getswitchinterval`) when the
+    /// lock is free, and begins to count again each time that this one takes it back.
+    const TURN: Duration = Duration::from_millis(10);
+    thread_local!(static LET_GO: Cell<Option<Instant>> = const { Cell::new(None) });
+    if LET_GO.get().is_none_or(|last| last.elapsed() >= TURN) {
+        py.detach(|| ());
+        LET_GO.set(Some(Instant::now()));
+    }
     py.check_signals()?;
     interrupted(progress)
 }
