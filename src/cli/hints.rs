@@ -334,10 +334,15 @@ fn has_notation() -> bool {
     std::env::args_os().any(|word| word.as_encoded_bytes().starts_with(b"--as"))
 }
 
-/// The same for a first line with letters.
+/// Whether the user has left malformed lines out.
+fn skips_invalid() -> bool {
+    std::env::args_os().any(|word| word == "--skip-invalid")
+}
+
+/// The hint for a first line with letters.
 fn may_be_header(program: &str) -> &'static str {
     match program {
-        "bitset" if std::env::args_os().any(|word| word == "--skip-invalid") => skipping(program),
+        "bitset" if skips_invalid() => skipping(program),
         "bitset" => {
             "build, filter and group leave such lines of their input out with --skip-invalid; a first line of names is left out by --header with --column, else by tail -n +2 FILE |"
         }
@@ -350,7 +355,7 @@ fn may_be_header(program: &str) -> &'static str {
 /// How malformed lines are left out.
 fn skipping(program: &str) -> &'static str {
     match program {
-        "bitset" if std::env::args_os().any(|word| word == "--skip-invalid") => {
+        "bitset" if skips_invalid() => {
             "make a set of this file first: bitset build --skip-invalid FILE -o FILE.bits"
         }
         "bitset" => {

@@ -205,41 +205,25 @@ impl Block {
         }
     }
 
-    /// Adds `first ..= last` to container `index`.
-    pub(super) fn insert_range(
+    /// Replaces container `index` by `container op (first ..= last)`; it may be empty afterwards.
+    pub(super) fn join_range(
         &mut self,
         index: usize,
-        first: u32,
-        last: u32,
+        op: Op,
+        [first, last]: [u32; 2],
         scratch: &mut Scratch,
     ) {
         match &mut self.body {
             #[expect(clippy::cast_possible_truncation, reason = "of a container")]
-            Body::Few { .. } if last - first < MAX_FEW as u32 => {
+            Body::Few { .. } if op == Op::Or && last - first < MAX_FEW as u32 => {
                 for low in first..=last {
                     self.insert(index, low as u16);
                 }
             }
             Body::Few { .. } => {
-                self.join(index, Op::Or, Container::Runs(&[run(first, last)]), scratch);
+                self.join(index, op, Container::Runs(&[run(first, last)]), scratch);
             }
-            Body::Many(containers) => containers[index].insert_range(first, last, scratch),
-        }
-    }
-
-    /// Removes `first ..= last` from container `index`, which may be empty afterwards.
-    pub(super) fn remove_range(
-        &mut self,
-        index: usize,
-        first: u32,
-        last: u32,
-        scratch: &mut Scratch,
-    ) {
-        match &mut self.body {
-            Body::Few { .. } => {
-                self.join(index, Op::AndNot, Container::Runs(&[run(first, last)]), scratch);
-            }
-            Body::Many(containers) => containers[index].remove_range(first, last, scratch),
+            Body::Many(containers) => containers[index].join_range(op, [first, last], scratch),
         }
     }
 

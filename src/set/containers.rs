@@ -248,35 +248,6 @@ impl Containers {
         was_there
     }
 
-    /// Adds all values of a range with this key.
-    pub(crate) fn insert_range(
-        &mut self,
-        key: u64,
-        [first, last]: [u32; 2],
-        scratch: &mut Scratch,
-    ) {
-        match self.find(key) {
-            Ok(slot) => {
-                self.change(slot, |block| block.insert_range(slot.index, first, last, scratch));
-            }
-            Err(slot) => {
-                self.put(slot, key, Owned::copy(Container::Runs(&[run(first, last)]), scratch));
-            }
-        }
-    }
-
-    /// Removes all values of a range with this key.
-    pub(crate) fn remove_range(
-        &mut self,
-        key: u64,
-        [first, last]: [u32; 2],
-        scratch: &mut Scratch,
-    ) {
-        if let Ok(slot) = self.find(key) {
-            self.change(slot, |block| block.remove_range(slot.index, first, last, scratch));
-        }
-    }
-
     /// Lets `change` change the container at `slot`, which may be empty afterwards.
     fn change(&mut self, slot: Slot, change: impl FnOnce(&mut Block)) {
         let block = &mut self.blocks[slot.block];
@@ -441,6 +412,15 @@ impl Containers {
                 self.put(slot, key, Owned::copy(container, scratch));
             }
             Err(_) => {}
+        }
+    }
+
+    /// The same with a container that is the range from `first` to `last`; most containers change in
+    /// place.
+    pub(crate) fn join_range(&mut self, op: Op, key: u64, range: [u32; 2], scratch: &mut Scratch) {
+        match self.find(key) {
+            Ok(slot) => self.change(slot, |block| block.join_range(slot.index, op, range, scratch)),
+            Err(_) => self.join(op, key, Container::Runs(&[run(range[0], range[1])]), scratch),
         }
     }
 

@@ -9,7 +9,7 @@ use super::rejects::Rejects;
 use super::report::Report;
 use super::run;
 use crate::error::{Error, Result};
-use crate::io::read::{Input, Opened, Ordered, Tally, open_all};
+use crate::io::read::{Decoder, Input, OpenOptions, Opened, Ordered, Tally, open_all};
 use crate::kernel::sys::peak_resident_bytes;
 use crate::progress::Phase;
 use crate::size::ByteSize;
@@ -57,23 +57,23 @@ impl Run<'_> {
     }
 }
 
-/// Whether the decoders of all inputs fit in the memory for them; a merge needs all at once. The pages
-/// of a table may have any size, so several inputs with a table fit only if one cannot be read twice.
-fn decoders_fit(sort: &Sort, count: u64) -> Result<bool> {
+/// The memory of each decoder, and whether all fit in it; a merge needs all at once. The pages of
+/// a table may have any size, so several inputs with a table fit only if one cannot be read twice.
+fn decoders(sort: &Sort) -> Result<(u64, bool)> {
     /// What a reader of a table takes at least.
     const TABLE_BYTES: u64 = 8 << 20;
-    let options = sort.open_options(count);
+    let options = sort.open_options(1);
+    let decoders = sort.inputs.iter().map(|input| input.decoder(options));
+    let decoders = decoders.collect::<Result<Vec<_>>>()?;
+    let count = decoders.iter().filter(|decoder| **decoder != Decoder::None).count();
+    let bytes = sort.rest().unpacking() / count.max(1) as u64;
     let twice = sort.inputs.len() > 1 && sort.inputs.iter().all(|input| again(input).is_ok());
-    for input in &sort.inputs {
-        let fits = match input.decoder_bytes(options)? {
-            Some(bytes) => bytes <= options.unpack_bytes,
-            None => !twice && TABLE_BYTES <= options.unpack_bytes,
-        };
-        if !fits {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let fit = decoders.iter().all(|decoder| match decoder {
+        Decoder::None | Decoder::Unknown => true,
+        Decoder::Packed(needed) => *needed <= bytes,
+        Decoder::Table => !twice && TABLE_BYTES <= bytes,
+    });
+    Ok((bytes, fit))
 }
 
 /// Merges into `sink`. If the buffers or decoders of all inputs do not fit in memory, it checks
@@ -82,8 +82,7 @@ fn decoders_fit(sort: &Sort, count: u64) -> Result<bool> {
 pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects)> {
     let inputs = sort.inputs.len().max(1);
     let share = sort.rest().merge(inputs, sort.column.is_some());
-    let count = inputs as u64;
-    let unpack_fits = decoders_fit(&sort, count)?;
+    let (unpack_bytes, unpack_fits) = decoders(&sort)?;
     // A set can only be read from its smallest value on.
     let descends = sort.selection.reverse && sort.inputs.iter().any(Input::is_set);
     let Some(MergeShare { block_bytes, output_bytes }) = share.filter(|_| unpack_fits && !descends)
@@ -92,7 +91,8 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     };
     let started = Instant::now();
     let inputs = std::mem::take(&mut sort.inputs);
-    let opened = open_all(inputs, sort.open_options(count))?;
+    let open_options = sort.open_options(inputs.len() as u64);
+    let opened = open_all(inputs, OpenOptions { unpack_bytes, ..open_options })?;
     opened.iter().try_for_each(Opened::pass)?;
     let block_bytes = sort.tuning.block_bytes.unwrap_or(block_bytes);
     let block_format = sort.block_format(block_bytes.next_multiple_of(8));

@@ -194,6 +194,26 @@ fn what_needs_more_memory_to_unpack_is_refused() {
     assert_eq!(work.run("ids --mem 2G").quiet(), sorted);
 }
 
+/// Plain files take nothing of the memory for decoders, which a later stream of a file may need.
+#[test]
+fn a_merge_unpacks_what_a_sort_unpacks() {
+    let work = Workspace::new();
+    let (_, sorted) = lines(2_000);
+    let packed = |level: &str| through("xz", &[level, "-c"], sorted.as_bytes());
+    let (Some(fast), Some(usual)) = (packed("-0"), packed("-6")) else {
+        println!("skipped: there is no xz");
+        return;
+    };
+    // Streams with dictionaries of 256 KiB and of 8 MiB.
+    work.write("ids", [&through("xz", &["-0", "-c"], b"0\n").unwrap()[..], &usual].concat());
+    work.write("plain", &sorted);
+    assert_eq!(work.run("ids plain plain plain -u --mem 64M").quiet(), sorted);
+    assert_eq!(work.run("ids plain plain plain -u -m --mem 64M").quiet(), sorted);
+    // Two such files have half of it each, which the first stream of one does not tell.
+    work.write("more", [&fast[..], &usual].concat());
+    work.run("more ids -u -m --mem 64M").refused("leave out --merge");
+}
+
 #[test]
 fn what_stands_around_compressed_data_is_passed_over_or_named() {
     let work = Workspace::new();

@@ -37,7 +37,7 @@ pub(crate) use lines::{LineInputs, may_unpack};
 #[cfg(feature = "cli")]
 pub(crate) use open::standard_input;
 pub(crate) use open::{
-    Input, OpenOptions, Opened, check_whole, is_stdin, map, open_all, open_file, splits,
+    Decoder, Input, OpenOptions, Opened, check_whole, is_stdin, map, open_all, open_file, splits,
 };
 pub(crate) use ordered::Ordered;
 pub(crate) use rule::{Purpose, refuse_others};

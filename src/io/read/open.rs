@@ -36,6 +36,18 @@ pub(crate) enum Input {
     Pieces(Arc<dyn PieceSource>),
 }
 
+/// What is known of an input's decoder before the input is opened.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decoder {
+    None,
+    /// It takes so much memory, as the head of the file says.
+    Packed(u64),
+    /// Of a table, which does not say its memory.
+    Table,
+    /// Of a stream, which may need one.
+    Unknown,
+}
+
 /// An input that is open.
 pub(crate) struct Opened {
     /// As the user gave it; `-` is standard input.
@@ -155,24 +167,29 @@ impl Input {
         matches!(self, Self::Pieces(source) if source.ascends())
     }
 
-    /// Memory that a decoder of this input takes, as its head says; 0 if it needs no decoder, or is
-    /// no file. None for a table, which does not say it.
+    /// The decoder of this input.
     ///
     /// # Errors
     ///
     /// If the file cannot be read.
-    pub(crate) fn decoder_bytes(&self, options: OpenOptions<'_>) -> Result<Option<u64>> {
-        let Self::Path(path) = self else { return Ok(Some(0)) };
+    pub(crate) fn decoder(&self, options: OpenOptions<'_>) -> Result<Decoder> {
+        let path = match self {
+            Self::Path(path) => path,
+            Self::Stdin | Self::Stream(..) => return Ok(Decoder::Unknown),
+            Self::Split(..) | Self::Reader(..) | Self::Values(_) | Self::Pieces(_) => {
+                return Ok(Decoder::None);
+            }
+        };
         if !path.is_file() {
-            return Ok(Some(0)); // opening it later reports that it is missing
+            return Ok(Decoder::Unknown); // opening it later reports that it is missing
         }
         let file = File::open(path).map_err(Error::io("open", path))?;
         let head = head_of(&file, 0).map_err(Error::io("read", path))?;
         if let Some(format) = options.compression(&path.to_string_lossy(), &head) {
-            return Ok(Some(format.decoder_bytes(&head)));
+            return Ok(Decoder::Packed(format.decoder_bytes(&head)));
         }
         let is_table = !options.is_binary() && TableFormat::of_content(&head).is_some();
-        Ok((!is_table).then_some(0))
+        Ok(if is_table { Decoder::Table } else { Decoder::None })
     }
 
     fn open(self, options: OpenOptions<'_>) -> Result<Opened> {

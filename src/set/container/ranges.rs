@@ -9,9 +9,18 @@ use std::ops::Range;
 const SHORT: u32 = 32;
 
 impl Owned {
+    /// Replaces the container by `self op (first ..= last)`. It may be empty afterwards.
+    pub(crate) fn join_range(&mut self, op: Op, [first, last]: [u32; 2], scratch: &mut Scratch) {
+        match op {
+            Op::Or => self.insert_range(first, last, scratch),
+            Op::AndNot => self.remove_range(first, last, scratch),
+            Op::And | Op::Xor => self.join(op, Container::Runs(&[run(first, last)]), scratch),
+        }
+    }
+
     /// Adds `first ..= last`. O(values or runs of the container), or O(words of the range) in a
     /// bitmap.
-    pub(crate) fn insert_range(&mut self, first: u32, last: u32, scratch: &mut Scratch) {
+    fn insert_range(&mut self, first: u32, last: u32, scratch: &mut Scratch) {
         let count = last - first + 1;
         match self {
             _ if count == SPAN => *self = Self::copy(Container::Runs(&[run(first, last)]), scratch),
@@ -44,9 +53,8 @@ impl Owned {
         }
     }
 
-    /// Removes `first ..= last`. The container may be empty afterwards. The cost is that of
-    /// [`insert_range`](Self::insert_range).
-    pub(crate) fn remove_range(&mut self, first: u32, last: u32, scratch: &mut Scratch) {
+    /// Removes `first ..= last`. The cost is that of [`insert_range`](Self::insert_range).
+    fn remove_range(&mut self, first: u32, last: u32, scratch: &mut Scratch) {
         match self {
             Self::Bitmap(words, len) => {
                 for_words(words, first, last, |word, bits| {
@@ -162,15 +170,13 @@ mod tests {
                     _ => random.u32(..SPAN),
                 };
                 let last = (first + random.u32(..most)).min(SPAN - 1);
-                let is_added = random.bool();
-                met.insert((kind(&owned), is_added));
-                if is_added {
-                    owned.insert_range(first, last, &mut scratch);
+                let op = [Op::Or, Op::AndNot][random.usize(..2)];
+                met.insert((kind(&owned), op == Op::Or));
+                owned.join_range(op, [first, last], &mut scratch);
+                let behind = model.split_off(&first).split_off(&(last + 1));
+                model.extend(behind);
+                if op == Op::Or {
                     model.extend(first..=last);
-                } else {
-                    owned.remove_range(first, last, &mut scratch);
-                    let kept = model.split_off(&first).split_off(&(last + 1));
-                    model.extend(kept);
                 }
                 assert_eq!(owned.len() as usize, model.len(), "{first}..={last}");
                 assert!(decoded(&owned).iter().eq(&model), "{first}..={last}");
@@ -186,20 +192,20 @@ mod tests {
         let mut scratch = Scratch::default();
         let mut owned = Owned::copy(Container::Runs(&[run(0, SPAN - 1)]), &mut scratch);
         for start in (0..SPAN).step_by(64) {
-            owned.remove_range(start, start + 61, &mut scratch);
+            owned.join_range(Op::AndNot, [start, start + 61], &mut scratch);
         }
         assert_eq!(owned.len(), SPAN / 32);
         assert!(owned.heap_bytes() <= 2 * plain_bytes(owned.len()), "{}", owned.heap_bytes());
-        owned.insert_range(0, SPAN - 1, &mut scratch);
+        owned.join_range(Op::Or, [0, SPAN - 1], &mut scratch);
         assert_eq!((owned.heap_bytes(), kind(&owned)), (0, "few runs"));
         // Of many runs a few are left; room for more runs goes with `optimize`.
         for start in (0..60_000).step_by(60) {
-            owned.remove_range(start, start + 19, &mut scratch);
+            owned.join_range(Op::AndNot, [start, start + 19], &mut scratch);
         }
         let heap_bytes = owned.heap_bytes();
         assert_eq!((kind(&owned), heap_bytes >= 4000), ("runs", true));
         assert!(!owned.optimize(&mut scratch) && owned.heap_bytes() < heap_bytes);
-        owned.remove_range(200, SPAN - 1, &mut scratch);
+        owned.join_range(Op::AndNot, [200, SPAN - 1], &mut scratch);
         assert!(owned.heap_bytes() <= 64, "{}", owned.heap_bytes());
     }
 }
