@@ -396,6 +396,15 @@ impl FolderFault {
     }
 }
 
+/// The error of the system that `tempfile` has put into one of its own, which has no way to it but
+/// its text.
+fn of_system(wrapped: &io::Error) -> Option<io::Error> {
+    let text = wrapped.get_ref()?.to_string();
+    let (error, _temporary) = text.rsplit_once(" at path ")?;
+    let (_, code) = error.strip_suffix(')')?.rsplit_once("(os error ")?;
+    Some(io::Error::from_raw_os_error(code.parse().ok()?))
+}
+
 /// The name of a file for a message, which shows an empty one, too.
 fn shown(action: &str, path: &Path) -> impl fmt::Display {
     match path.to_str() {
@@ -448,10 +457,7 @@ impl Error {
         let path = path.into();
         move |source| {
             source.downcast().unwrap_or_else(|source| {
-                let inner = source.get_ref().and_then(|error| error.source());
-                let system = inner.and_then(|error| error.downcast_ref::<io::Error>());
-                let system = system.and_then(io::Error::raw_os_error);
-                let source = system.map_or(source, io::Error::from_raw_os_error);
+                let source = of_system(&source).unwrap_or(source);
                 Self::Io { action, path, source }
             })
         }

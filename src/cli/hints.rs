@@ -42,7 +42,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "text, and .bits files of runs (--to bits), take ranges of any width"
         }
         Error::TooWide { .. } => {
-            "text with --ranges, .bits files of runs (--to bits), and --count take ranges of any width"
+            "where a command has them, text with --ranges, .bits files of runs (--to bits) and --count take ranges of any width"
         }
         Error::NoIpv4 { .. } => "leave out --ipv4 and --as",
         Error::Folder { fault: FolderFault::Fixed, .. } => {
@@ -171,10 +171,19 @@ fn line_hint(
         _ if has_carriage_returns(excerpt) => {
             "its lines end in carriage returns alone: tr '\\r' '\\n' < FILE | makes lines of them"
         }
+        Malformed::MissingField if program == "bitset" => {
+            "check --column, --key and --delimiter; build, filter and group leave such lines out with --skip-invalid"
+        }
+        Malformed::MissingField => {
+            "check --column and --delimiter; --invalid skip counts such lines, --rejects FILE collects them"
+        }
         _ => {
             let text = readable(excerpt);
             match of_value(program, input, &text) {
                 Some(hint) => hint,
+                None if looked_up_by(input).is_some_and(|command| command == "contains") => {
+                    "bitset filter --skip-invalid SET FILE prints the lines that are in the set, and leaves such lines out"
+                }
                 None if line == 1 && text.contains(|shown: char| shown.is_ascii_alphabetic()) => {
                     may_be_header(program)
                 }
@@ -275,10 +284,35 @@ fn of_range(program: &str, input: &str, is_line: bool) -> Option<&'static str> {
 fn looked_up_by(input: &str) -> Option<OsString> {
     const COMMANDS: [&str; 3] = ["filter", "contains", "keys-of"];
     let is_other = |word: &OsString| !COMMANDS.iter().any(|command| word == command);
-    let mut files = std::env::args_os().skip_while(is_other);
-    let command = files.next()?;
-    let set = files.find(|word| word == "-" || Path::new(word).exists());
+    let mut words = std::env::args_os().skip_while(is_other);
+    let command = words.next()?;
+    let mut is_value = false;
+    let set = words.find(|word| {
+        let is_file = !is_value && (word == "-" || Path::new(word).exists());
+        is_value = wants_value(word.as_encoded_bytes());
+        is_file
+    });
     set.is_none_or(|set| set != input).then_some(command)
+}
+
+/// Whether this is an option of a command that looks lines up, and the next word is its value.
+fn wants_value(word: &[u8]) -> bool {
+    const OPTIONS: [&str; 9] = [
+        "--output",
+        "--mem",
+        "--temporary-directory",
+        "--threads",
+        "--column",
+        "--delimiter",
+        "--from",
+        "--as",
+        "--progress",
+    ];
+    match word {
+        [b'-', b'-', ..] => OPTIONS.iter().any(|option| word == option.as_bytes()),
+        [b'-', letters @ ..] => short(letters).count() + 1 == letters.len(),
+        _ => false,
+    }
 }
 
 /// Whether the command reads ranges, if it is told to.
@@ -377,8 +411,12 @@ fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str
     }
     Some(match (source.kind(), action) {
         (io::ErrorKind::StorageFull, _) => {
-            "free some space, or choose another folder (-o for the output, -T for temporary files)"
+            "free some space, or choose another folder (-T for temporary files, -o for the output where a command has it)"
         }
+        (io::ErrorKind::PermissionDenied, "create") if path.exists() => {
+            "its folder must let you replace it; > FILE writes into the file that is there"
+        }
+        (_, "map") if no_map(source) => "it is no ordinary file: cat FILE > COPY makes one",
         (io::ErrorKind::OutOfMemory, "map") => {
             "ulimit -v or vm.max_map_count allows no more maps of files: give fewer files at a time"
         }
@@ -400,6 +438,13 @@ fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str
         ) => "the file is damaged, or was cut off: get a whole copy of it",
         _ => return None,
     })
+}
+
+/// Whether a file cannot be mapped because the system makes its content up, as in `/proc`.
+fn no_map(source: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let refusals = [Errno::NODEV, Errno::IO].map(Errno::raw_os_error);
+    source.raw_os_error().is_some_and(|error| refusals.contains(&error))
 }
 
 /// Whether `bitsort` was told to merge.

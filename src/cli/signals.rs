@@ -1,9 +1,10 @@
-//! SIGINT, SIGTERM and SIGHUP end a run like an error. A second signal ends the process at once. So
-//! does a first one if the run does not end soon, because it waits for a pipe or a terminal.
+//! SIGINT, SIGTERM and SIGHUP end a run like an error, unless the process was started to ignore
+//! them. A second signal ends the process at once. So does a first one if the run does not end
+//! soon, because it waits for a pipe or a terminal.
 
 use super::exit::say;
 use crate::error::{Error, Result};
-use crate::kernel::sys::{remove_names, remove_names_on, watch_maps, watch_memory};
+use crate::kernel::sys::{is_ignored, remove_names, remove_names_on, watch_maps, watch_memory};
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -16,6 +17,8 @@ use std::time::Duration;
 
 /// A working run checks for signals every few milliseconds.
 const GRACE: Duration = Duration::from_secs(1);
+/// What comes sooner is the same signal: `timeout` sends it to the process and then to its group.
+const TWICE: Duration = Duration::from_millis(10);
 
 /// Remembers which signal came.
 #[derive(Clone)]
@@ -28,29 +31,37 @@ impl Signals {
     /// Sets `cancel` when one of the signals comes.
     pub(super) fn watch(program: &'static str, cancel: &Arc<AtomicBool>) -> Result<Self> {
         let signals = Self { program, came: Arc::default() };
-        let wake = signals.register(cancel).map_err(Error::io("watch signals of", program))?;
+        let again = Arc::new(AtomicBool::new(false));
+        let wake = signals.register(cancel, &again);
+        let wake = wake.map_err(Error::io("watch signals of", program))?;
         if signals.came.load(Ordering::Relaxed) != 0 {
             signals.end(); // for a signal that came before this was ready
         }
         let watched = signals.clone();
-        // Without this thread a run still ends, but not while it waits for a pipe.
-        let _ = thread::Builder::new().name("signals".into()).spawn(move || watched.wait(wake));
+        let waiter = thread::Builder::new().name("signals".into());
+        // Without this thread a first signal still ends a run, but not while it waits for a pipe.
+        let _ = waiter.spawn(move || watched.wait(wake, &again));
         Ok(signals)
     }
 
-    /// Registers the signals; gives a pipe that wakes when one comes.
-    fn register(&self, cancel: &Arc<AtomicBool>) -> io::Result<PipeReader> {
+    /// Registers the signals; gives a pipe that wakes when one comes. Once `again` is set, a signal
+    /// ends the process at once.
+    fn register(
+        &self,
+        cancel: &Arc<AtomicBool>,
+        again: &Arc<AtomicBool>,
+    ) -> io::Result<PipeReader> {
         let (wake, woken) = io::pipe()?;
-        let again = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            if is_ignored(signal)? {
+                continue;
+            }
             let number = usize::try_from(signal).unwrap_or_default();
             // First: from now on the signal no longer ends the process by itself.
             flag::register_usize(signal, Arc::clone(&self.came), number)?;
             flag::register(signal, Arc::clone(cancel))?;
-            // The order matters: the first signal must find the flag unset.
-            remove_names_on(signal, Arc::clone(&again))?;
-            flag::register_conditional_default(signal, Arc::clone(&again))?;
-            flag::register(signal, Arc::clone(&again))?;
+            remove_names_on(signal, Arc::clone(again))?;
+            flag::register_conditional_default(signal, Arc::clone(again))?;
             pipe::register(signal, woken.try_clone()?)?;
         }
         // Makes a file that may not grow further an ordinary error.
@@ -62,8 +73,10 @@ impl Signals {
 
     /// Ends the process if it does not end by itself soon after a signal, because it waits for a
     /// pipe or a terminal.
-    fn wait(&self, mut wake: PipeReader) {
+    fn wait(&self, mut wake: PipeReader, again: &AtomicBool) {
         if wake.read_exact(&mut [0]).is_ok() {
+            thread::sleep(TWICE);
+            again.store(true, Ordering::SeqCst);
             thread::sleep(GRACE);
             self.end();
         }

@@ -299,6 +299,8 @@ fn streams_that_are_closed_are_no_empty_files() {
     for (program, line) in [
         (bitsort, "$P ids >&-"),
         (bitsort, "$P -o /dev/stdout ids >&-"),
+        (bitsort, "$P -o /dev/fd/0 ids <&-"),
+        (bitset, "$P bloom build -o /dev/fd/0 ids <&-"),
         (bitsort, "$P --explain ids >&-"),
         (bitsort, "$P --version >&-"),
         (bitset, "$P count ids >&-"),
@@ -311,6 +313,10 @@ fn streams_that_are_closed_are_no_empty_files() {
         let (code, _, said) = shell(&work, program, line);
         assert_eq!(code, Some(2), "{line}: {said}");
         assert!(said.contains("Bad file descriptor"), "{line}: {said}");
+    }
+    // No message can tell, so the status must.
+    for line in ["$P ids -o /dev/stderr 2>&-", "printf 'x\n1\n' | $P --rejects /dev/stderr 2>&-"] {
+        assert_eq!(shell(&work, bitsort, line).0, Some(2), "{line}");
     }
     assert_eq!(
         shell(&work, bitsort, "$P ids -o out <&- >&-"),

@@ -139,6 +139,7 @@ fn a_folder_that_is_no_whole_set_is_refused() {
     // A part is no set of its own.
     refused("add a/part-00000.bits 5", "a: a set in parts is not changed in place");
     refused("or a b.bits -o a/part-00001.bits", "a: a set in parts is not changed in place");
+    refused("or a b.bits -o a/_manifest.json", "a: a set in parts is not changed in place");
     fs::create_dir(work.file("g")).unwrap();
     let inside = Command::new(env!("CARGO_BIN_EXE_bitset"))
         .args(["or", "../b.bits", "--parts", "2", "-o", "."])

@@ -152,6 +152,11 @@ fn a_file_of_sets_stands_for_all_of_them_where_sets_are_joined() {
     work.set("or many.sets --mem 32M -o all.bits", "").quiet();
     assert_eq!(work.set("cat all.bits", "").quiet(), lines(0..40_000));
     work.set(&format!("at-least 9 {thrice} --count"), "").refused("too small");
+    // The memory that the error names is enough.
+    let refused = work.set("at-least 9 many.sets --count --mem 16M", "").err;
+    let (_, behind) = refused.split_once(": at least ").unwrap();
+    let bytes = behind.split(' ').next().unwrap();
+    assert_eq!(work.set(&format!("at-least 9 many.sets --count --mem {bytes}"), "").quiet(), "0\n");
 }
 
 #[test]

@@ -114,7 +114,8 @@ fn sets_of(
         How::AtLeast(least) => Rule::AtLeast(least),
     };
     let joined = Batches::new(rule);
-    let mut sets = Gathered { source, apart: None, sets: Vec::new(), walk_bytes: 0, joined };
+    let mut sets =
+        Gathered { source, apart: None, sets: Vec::new(), left_out: 0, walk_bytes: 0, joined };
     let mut operands = found.into_iter().zip(paths);
     match (how, operands.next()) {
         (How::By(Op::AndNot), Some((Operand::One(first), path))) => {
@@ -136,6 +137,9 @@ struct Gathered<'s> {
     apart: Option<SetFile>,
     /// The sets of the batch that is being gathered.
     sets: Vec<SetFile>,
+    /// Sets that fit no more and cannot be joined in batches. They are counted, because the error
+    /// tells the memory for all.
+    left_out: usize,
     /// The bytes that a walk over all of these takes.
     walk_bytes: u64,
     /// The batches before.
@@ -155,20 +159,28 @@ impl Gathered<'_> {
     fn push(&mut self, set: SetFile) -> Result<()> {
         self.source.check()?;
         let set_bytes = set.as_set().view().walk_bytes();
-        let walk_bytes = self.walk_bytes.saturating_add(set_bytes);
-        let apart_bytes = self.apart.as_ref().map_or(0, |set| set.as_set().view().walk_bytes());
-        let count = self.sets.len() + 1 + usize::from(self.apart.is_some());
-        self.walk_bytes =
-            match check_walks(self.source, count, walk_bytes.saturating_add(apart_bytes)) {
-                Ok(()) => walk_bytes,
-                Err(error) if !self.may_join() => return Err(error),
-                Err(_) => {
-                    self.join()?;
-                    set_bytes
-                }
-            };
+        self.walk_bytes = self.walk_bytes.saturating_add(set_bytes);
         self.sets.push(set);
+        if self.check().is_ok() {
+            return Ok(());
+        }
+        if !self.may_join() {
+            self.left_out += self.sets.len();
+            self.sets.clear();
+            return Ok(());
+        }
+        let last = self.sets.pop();
+        self.join()?;
+        self.sets.extend(last);
+        self.walk_bytes = set_bytes;
         Ok(())
+    }
+
+    /// Checks that all sets of the batch fit in the memory together.
+    fn check(&self) -> Result<()> {
+        let apart_bytes = self.apart.as_ref().map_or(0, |set| set.as_set().view().walk_bytes());
+        let count = self.sets.len() + self.left_out + usize::from(self.apart.is_some());
+        check_walks(self.source, count, self.walk_bytes.saturating_add(apart_bytes))
     }
 
     /// Whether batches of sets take less memory than all sets.
@@ -186,6 +198,7 @@ impl Gathered<'_> {
 
     /// The sets, and whether they are results of batches.
     fn finish(mut self) -> Result<(Vec<SetFile>, bool)> {
+        self.check()?;
         let is_joined = !self.joined.is_empty();
         if is_joined {
             self.join()?;

@@ -133,7 +133,7 @@ pub(super) enum BloomCommand {
         /// The promised rate; by default the rate in the file
         #[arg(short = 'p', long, value_name = "RATE", value_parser = rate)]
         rate: Option<f64>,
-        /// Ask for N random keys; by default as many as the promise needs
+        /// Ask for N random keys; by default as many as the promise needs, at most 200 million
         #[arg(long, value_name = "N")]
         probes: Option<Count>,
         /// Seed of the random keys

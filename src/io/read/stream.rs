@@ -173,6 +173,10 @@ impl Stream {
     }
 
     fn read_source(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        /// Files below `/proc/sys` refuse to be read into a large buffer.
+        const MOST_BYTES: usize = 1 << 20;
+        let most = buffer.len().min(MOST_BYTES);
+        let buffer = &mut buffer[..most];
         while !self.ended {
             let read = match &mut self.source {
                 Source::File(file) => file.read(buffer),

@@ -71,15 +71,11 @@ fn open_descriptor(path: &Path) -> Option<io::Result<File>> {
                 continue;
             }
         };
-        return Some(match number {
-            "1" => {
-                let open = Standard::Output.check();
-                open.and_then(|()| io::stdout().as_fd().try_clone_to_owned()).map(File::from)
-            }
-            "2" => io::stderr().as_fd().try_clone_to_owned().map(File::from),
-            // Opened anew, it would have a position of its own.
-            number => duplicate(number.parse().ok()?),
-        });
+        let number: i32 = number.parse().ok()?;
+        let mut standard = [Standard::Input, Standard::Output, Standard::Error].into_iter();
+        let open = standard.find(|stream| *stream as i32 == number).map_or(Ok(()), Standard::check);
+        // Opened anew, it would have a position of its own.
+        return Some(open.and_then(|()| duplicate(number)));
     }
     None
 }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub(crate) enum Standard {
     Input = 0,
     Output = 1,
+    Error = 2,
 }
 
 impl Standard {
@@ -45,7 +46,7 @@ mod early {
     static LOOK: extern "C" fn() = look;
 
     extern "C" fn look() {
-        for stream in [Standard::Input, Standard::Output] {
+        for stream in [Standard::Input, Standard::Output, Standard::Error] {
             // SAFETY: F_GETFD takes no argument and changes nothing.
             #[expect(unsafe_code, reason = "the descriptor may not be open")]
             let flags = unsafe { libc::fcntl(stream as i32, libc::F_GETFD) };

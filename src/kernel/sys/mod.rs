@@ -5,6 +5,8 @@ mod closed;
 mod disk;
 mod files;
 mod guard;
+#[cfg(feature = "cli")]
+mod ignored;
 mod limits;
 #[cfg(feature = "cli")]
 mod lost;
@@ -21,6 +23,8 @@ pub(crate) use files::begin_program;
 pub(crate) use files::{Nameless, duplicate};
 pub use guard::guard_mapped_files;
 pub(crate) use guard::{LOST, any_was_lost, maps_are_guarded};
+#[cfg(feature = "cli")]
+pub(crate) use ignored::is_ignored;
 pub use limits::Machine;
 pub(crate) use limits::peak_resident_bytes;
 

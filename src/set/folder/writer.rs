@@ -309,16 +309,22 @@ fn manifest_of(folder: &Path) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// The folder whose manifest names the part at `path`, or the one to which a link of this name leads.
+/// The folder whose manifest is the file at `path`, or names it as a part, or is or names the one to
+/// which a link of this name leads.
 pub(in crate::set) fn folder_of_part(path: &Path) -> Result<Option<PathBuf>> {
     let end = end_of_links(path)?;
     let behind = (end != path).then_some(&*end);
     for path in [Some(path), behind].into_iter().flatten() {
         let folder = folder_of(path);
         let name = path.file_name().and_then(OsStr::to_str);
-        let Some(name) = name.filter(|name| Part::is_name(name)) else { continue };
+        let is_ours = |name: &&str| *name == MANIFEST || Part::is_name(name);
+        let Some(name) = name.filter(is_ours) else { continue };
         let Some(bytes) = manifest_of(folder)? else { continue };
-        let manifest = Manifest::read(&bytes).map_err(|fault| fault.of(folder))?;
+        let manifest = match Manifest::read(&bytes) {
+            Ok(_) if name == MANIFEST => return Ok(Some(folder.to_path_buf())),
+            Err(_) if name == MANIFEST => continue, // a file of somebody else
+            manifest => manifest.map_err(|fault| fault.of(folder))?,
+        };
         if manifest.parts.iter().any(|part| part.name == name) {
             return Ok(Some(folder.to_path_buf()));
         }

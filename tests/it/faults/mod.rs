@@ -231,6 +231,9 @@ fn a_signal_ends_the_run_and_leaves_nothing() {
     for (moment, kind) in
         (0..12).zip([Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL].iter().cycle())
     {
+        if is_ignored(*kind) {
+            continue;
+        }
         work.write("out", "old");
         let child = hungry(&work, 20_000, "--mem 64M --strategy spill -T tmp -o out --rejects bad");
         wait_until_it_handles_signals(&child);
@@ -256,7 +259,14 @@ fn a_signal_ends_the_run_and_leaves_nothing() {
     }
 }
 
-/// Sends SIGINT so many times to a program that waits for its input; gives its last words.
+/// Whether these tests were started to ignore a signal, as by `nohup`: then the programs do, too.
+fn is_ignored(kind: Signal) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap() >> (kind.as_raw() - 1) & 1 == 1
+}
+
+/// Sends a signal so many times to a program that waits for its input; gives its last words.
 fn interrupt(work: &Workspace, program: &str, line: &str, times: u32) -> String {
     let mut command = Command::new(program);
     command.args(line.split(' ')).current_dir(work.path()).env("TMPDIR", work.path());
@@ -265,13 +275,14 @@ fn interrupt(work: &Workspace, program: &str, line: &str, times: u32) -> String 
     let stdin = child.stdin.take();
     wait_until_it_handles_signals(&child);
     std::thread::sleep(Duration::from_millis(90));
+    let kind = [Signal::INT, Signal::TERM].into_iter().find(|kind| !is_ignored(*kind)).unwrap();
     for _ in 0..times {
-        signal(&child, Signal::INT);
+        signal(&child, kind);
         std::thread::sleep(Duration::from_millis(20));
     }
     let output = child.wait_with_output().unwrap();
     drop(stdin);
-    assert_eq!(output.status.signal(), Some(Signal::INT.as_raw()), "{line}: {output:?}");
+    assert_eq!(output.status.signal(), Some(kind.as_raw()), "{line}: {output:?}");
     assert_eq!(work.names(), ["ids"], "{line}");
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -294,6 +305,44 @@ fn a_signal_ends_a_program_that_waits() {
         let message = interrupt(&work, program, line, 1);
         assert!(message.ends_with(INTERRUPTED), "{message}");
     }
+}
+
+/// As after `nohup`, and in scripts that ignore Ctrl-C.
+#[test]
+fn a_signal_that_is_ignored_ends_nothing() {
+    let work = Workspace::new();
+    for (name, kind) in [("INT", Signal::INT), ("TERM", Signal::TERM), ("HUP", Signal::HUP)] {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("trap '' {name}; exec \"$P\" -o out")]);
+        command.env("P", env!("CARGO_BIN_EXE_bitsort")).current_dir(work.path());
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        wait_until_it_handles_signals(&child);
+        signal(&child, kind);
+        signal(&child, kind);
+        std::thread::sleep(Duration::from_millis(50));
+        child.stdin.take().unwrap().write_all(b"7\n5\n").unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{name}: {output:?}");
+        assert_eq!(work.read("out"), "5\n7\n");
+        fs::remove_file(work.file("out")).unwrap();
+    }
+}
+
+/// `timeout` sends its signal to the program, and then to the group, of which the program is one.
+#[test]
+fn a_signal_that_comes_twice_at_once_is_one_signal() {
+    let work = Workspace::new();
+    let mut child = hungry(&work, 20_000, "--mem 64M --strategy spill -T . -o out --rejects bad");
+    wait_until_it_handles_signals(&child);
+    std::thread::sleep(Duration::from_millis(50));
+    signal(&child, Signal::TERM);
+    signal(&child, Signal::TERM);
+    let status = child.wait().unwrap();
+    let mut message = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut message).unwrap();
+    assert_eq!(status.signal(), Some(Signal::TERM.as_raw()));
+    assert!(message.ends_with(INTERRUPTED), "{message}");
+    assert_eq!(work.names(), Vec::<String>::new());
 }
 
 /// The first signal lets the program end by itself for a while, and then say so. A busy
