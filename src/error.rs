@@ -89,6 +89,16 @@ pub enum Error {
         input: String,
         /// What it has instead.
         what: String,
+        /// The kind of the fault.
+        fault: ColumnFault,
+    },
+    /// A table in a format that is not read, and has no lines.
+    #[error("{input} is a table in a format that is not read: {format}")]
+    UnreadTable {
+        /// Name as the user gave it.
+        input: String,
+        /// The format.
+        format: UnreadTable,
     },
     /// A file of a format that this program was built without.
     #[error("{input} is in {format} format, and this build has no feature columnar to read it")]
@@ -387,6 +397,41 @@ pub enum FolderFault {
     /// A set in parts is not changed in place.
     #[error("a set in parts is not changed in place")]
     Fixed,
+}
+
+/// A format of tables that is known, but not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnreadTable {
+    /// Parquet with an encrypted footer.
+    EncryptedParquet,
+    /// Feather before it was Arrow IPC.
+    Feather1,
+}
+
+impl fmt::Display for UnreadTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::EncryptedParquet => "encrypted Parquet",
+            Self::Feather1 => "Feather of version 1",
+        })
+    }
+}
+
+/// Why a table does not give a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ColumnFault {
+    /// The choice names no column, or several may be meant.
+    NotChosen,
+    /// The column has values of a type that is not read.
+    OtherType,
+    /// No column has values of a type that is read.
+    NoneOfType,
+    /// It has no Bloom filter.
+    NoFilter,
+    /// The table has no rows of Spark's bitmaps.
+    NoBitmaps,
 }
 
 impl FolderFault {

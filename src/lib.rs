@@ -149,7 +149,7 @@ pub mod set;
 mod size;
 pub mod sort;
 
-pub use error::{DataChange, Error, FolderFault, Result};
+pub use error::{ColumnFault, DataChange, Error, FolderFault, Result, UnreadTable};
 pub use io::caught::hush_caught_panics;
 pub use io::table::TableFormat;
 pub use kernel::sys::{Machine, guard_mapped_files};

@@ -124,7 +124,7 @@ fn kind_and_facts(fault: &Fault, facts: &Bound<'_, PyDict>) -> PyResult<&'static
             note!(facts, input, found, column);
             "NoSuchColumn"
         }
-        Fault::TableColumn { input, what: reason } => {
+        Fault::TableColumn { input, what: reason, .. } => {
             note!(facts, input, reason);
             "TableColumn"
         }

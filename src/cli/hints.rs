@@ -3,7 +3,7 @@
 
 use super::names::is_set_file;
 use crate::bloom::is_filter_file;
-use crate::error::{DataChange, Error, FolderFault};
+use crate::error::{ColumnFault, DataChange, Error, FolderFault, UnreadTable};
 use crate::lines::Funnel;
 use crate::number::{Line, Malformed, Notation};
 use crate::set::foreign::ForeignFormat;
@@ -21,7 +21,11 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::MalformedRow { .. } => skipping(program),
         Error::NoKey { expected, .. } => key_hint(expected),
         Error::NoField { .. } => "check --column and --delimiter",
-        Error::TableColumn { what, .. } => column_hint(program, what),
+        Error::TableColumn { fault, .. } => return column_hint(program, *fault),
+        Error::UnreadTable { format: UnreadTable::Feather1, .. } => {
+            "it is a Feather file of version 1: write it as Parquet or Arrow"
+        }
+        Error::UnreadTable { .. } => "write it without encryption",
         Error::LeftOut { .. } => "cargo install --path . --features columnar",
         Error::Unsorted { .. } => "sort it first, or leave out --merge",
         Error::NoSuchColumn { .. } => "give the column's number, or check --delimiter",
@@ -87,22 +91,22 @@ fn key_hint(expected: &str) -> &'static str {
     }
 }
 
-/// The hint for a column of a table. The words of the error say what is wrong with it.
-fn column_hint(program: &str, what: &str) -> &'static str {
-    // A column that was chosen holds no integers; of one that was not, other words say so.
-    let is_other_kind = what.contains(" holds ") && !what.contains(", which holds ");
-    match program {
-        _ if what.ends_with("has no Bloom filter") => {
-            "bitsort --bloom -o FILE.parquet writes one beside the column"
-        }
-        _ if is_other_kind => {
+/// The hint for a column of a table.
+fn column_hint(program: &str, fault: ColumnFault) -> Option<&'static str> {
+    Some(match fault {
+        ColumnFault::NoFilter => "bitsort --bloom -o FILE.parquet writes one beside the column",
+        ColumnFault::OtherType => {
             "choose another column, or write it as integers: casts are the task of the program that writes the file"
         }
-        "bitset" => {
+        ColumnFault::NoneOfType => {
+            "write one as integers: casts are the task of the program that writes the file"
+        }
+        ColumnFault::NoBitmaps => return None,
+        ColumnFault::NotChosen if program == "bitset" => {
             "choose one of its columns with --column, or make a set of one: bitset build --column; the --key of group may be bytes"
         }
-        _ => "choose one of its columns with --column",
-    }
+        ColumnFault::NotChosen => "choose one of its columns with --column",
+    })
 }
 
 /// The hint for a value that a format cannot hold.
@@ -209,24 +213,12 @@ const STARTS: [(&str, &str); 6] = [
 
 const UTF_16: &str = "it is text in UTF-16, which is not read here: convert it in a pipe, iconv -f UTF-16 -t UTF-8 FILE |";
 
-const FEATHER: &str =
-    "it is a Feather file of version 1, which is not read here: write it as Parquet or Arrow";
-
-const ENCRYPTED: &str =
-    "it is an encrypted Parquet file, which is not read here: write it without encryption";
-
 const OURS: &str = "it is a set or a filter of bitset: bitset cat prints the values of a set";
 
 const AN_INDEX: &str = "it is an index: bitset bloom index stat DATA describes that of DATA";
 
 /// The hint for an input that begins so.
 fn start_hint(excerpt: &str) -> Option<&'static str> {
-    // Columns may have names that begin so.
-    match excerpt.split_at_checked(4).filter(|(_, rest)| rest.contains(r"\x0")) {
-        Some(("FEA1", _)) => return Some(FEATHER),
-        Some(("PARE", _)) => return Some(ENCRYPTED),
-        _ => {}
-    }
     let (_, hint) = STARTS.iter().find(|(start, _)| excerpt.starts_with(start))?;
     Some(hint)
 }

@@ -5,12 +5,12 @@ use arrow_array::builder::StringViewBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type as Int32Arrow, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, Decimal128Array, DictionaryArray, Int8Array, Int64Array,
-    RecordBatch, StringArray, StructArray, UInt32Array, UInt64Array,
+    Array, ArrayRef, BinaryArray, Decimal128Array, DictionaryArray, Int8Array, Int32Array,
+    Int64Array, RecordBatch, RunArray, StringArray, StructArray, UInt32Array, UInt64Array,
 };
-use arrow_ipc::CompressionType;
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_ipc::{CompressionType, MetadataVersion};
 use arrow_schema::Field;
 use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::data_type::{
@@ -837,6 +837,74 @@ fn what_fits_in_little_memory_fits_in_more_for_any_number_of_threads() {
             let ran = work.run(&format!("{name} --column id --mem {mem}M --threads {threads}"));
             assert!(ran.quiet() == sorted, "{name} {mem} {threads}");
         }
+    }
+}
+
+/// Of what is packed, the column that is read decides, and not its packed size.
+#[test]
+fn packed_batches_fit_in_more_memory_for_any_number_of_threads() {
+    let work = Workspace::new();
+    let spread = |number: i64| number.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64.cast_signed()) >> 24;
+    let random: Vec<i64> = (0..600_000).map(|number| spread(number) & 0xFF_FFFF_FFFF).collect();
+    let dense: Vec<i64> = (0..600_000).map(|number| number / 7).collect();
+    let message = format!("the same line of a log{}", " ".repeat(60));
+    let messages: ArrayRef = Arc::new(StringArray::from(vec![&*message; 600_000]));
+    for (ids, kind) in [(random, CompressionType::ZSTD), (dense, CompressionType::LZ4_FRAME)] {
+        let id: ArrayRef = Arc::new(Int64Array::from(ids.clone()));
+        let columns = [("message", Arc::clone(&messages)), ("id", id)];
+        packed_arrow(&work.file("t"), &RecordBatch::try_from_iter(columns).unwrap(), Some(kind));
+        let sorted = {
+            let mut ids = ids;
+            ids.sort_unstable();
+            text(&ids)
+        };
+        for (mem, threads) in [(64, 1), (64, 8), (80, 2), (96, 2), (96, 16), (192, 16), (512, 16)] {
+            let ran = work.run(&format!("t --column id --mem {mem}M --threads {threads}"));
+            assert!(ran.quiet() == sorted, "{kind:?} {mem} {threads}");
+        }
+    }
+}
+
+/// Writers of old versions give such a column a buffer that others do not expect.
+#[test]
+fn columns_of_runs_in_an_old_version_of_arrow_are_refused() {
+    let work = Workspace::new();
+    for (version, refused) in [(MetadataVersion::V4, true), (MetadataVersion::V5, false)] {
+        let runs = || {
+            let ends = Int32Array::from(vec![3]);
+            Arc::new(RunArray::<Int32Arrow>::try_new(&ends, &Int32Array::from(vec![8])).unwrap())
+        };
+        let ids: ArrayRef = Arc::new(Int64Array::from(vec![7, 9, 8]));
+        let columns = [("a", runs() as ArrayRef), ("b", runs()), ("id", ids)];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let options = IpcWriteOptions::try_new(8, false, version).unwrap();
+        let file = File::create(work.file("t")).unwrap();
+        let mut writer = FileWriter::try_new_with_options(file, &batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        match refused {
+            true => work.run("t --column id").refused("runs in an old version of the format"),
+            false => assert_eq!(work.run("t --column id").quiet(), "7\n8\n9\n"),
+        }
+    }
+}
+
+#[test]
+fn tables_that_are_not_read_are_no_lines() {
+    let work = Workspace::new();
+    for (content, said) in [
+        (&b"PARE\x2c\0\0\0\x01\n7\nPARE"[..], "not read: encrypted Parquet"),
+        (b"FEA1\0\0\0\0\n7\nFEA1", "not read: Feather of version 1"),
+    ] {
+        work.write("t", content);
+        for line in ["t --column id", "t --column 1 --invalid skip", "t --rejects bad"] {
+            work.run(line).refused(said);
+        }
+        for line in ["build t --skip-invalid -o s", "bloom build t -o s", "bloom dedup t"] {
+            work.set(line, "").refused(said);
+        }
+        work.run_with("--invalid skip", content).refused(said);
+        assert_eq!(work.names(), ["t"]);
     }
 }
 

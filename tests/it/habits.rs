@@ -48,6 +48,7 @@ fn a_hint_says_what_helps_with_this_input() {
         (b"PARENT_ID\n5\n", "--header skips a first line of names"),
         (b"\x01\x02\x03", "--from u32le or u64le"),
         (b"FEA1\0\0\0\0", "hint: it is a Feather file"),
+        (b"PARE\x2c\0\0\0", "hint: write it without encryption"),
     ] {
         work.run_with("", input).refused(hint);
     }

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::io::page;
 use crate::io::roaring;
-use crate::io::table::TableFormat;
+use crate::io::table::{TableFormat, unread_table};
 use crate::number::{Format, MAX_RECORD_BYTES};
 
 /// The use of an input.
@@ -23,7 +23,7 @@ impl Purpose {
         self != Self::Values
     }
 
-    /// Refuses a table where the reader wants lines. Where it wants binary numbers or lines of any
+    /// Refuses a table where the reader wants lines, and one that is not read at all. Where it wants binary numbers or lines of any
     /// bytes, or leaves out malformed lines, it also refuses files in the formats of this crate.
     pub(super) fn check_head(
         self,
@@ -32,6 +32,9 @@ impl Purpose {
         is_binary: bool,
         leaves_out: bool,
     ) -> Result<()> {
+        if let Some(format) = unread_table(head).filter(|_| !is_binary) {
+            return Err(Error::UnreadTable { input: name.to_owned(), format });
+        }
         let refuses_own = is_binary || leaves_out || self == Self::Bytes;
         let is_own = refuses_own && page::may_begin(head)
             || leaves_out && !is_binary && roaring::may_begin(head);
@@ -50,10 +53,12 @@ impl Purpose {
             }
             Some(format) => {
                 let article = if format.title().starts_with('A') { "an" } else { "a" };
-                let advice =
-                    if self == Self::Text { ": make a set of one of its columns" } else { "" };
+                let advice = match self {
+                    Self::Text => "make a set of one of its columns",
+                    _ => "bitsort --column prints the numbers of one of its columns as lines",
+                };
                 let title = format.title();
-                format!("is {article} {title} file, which has rows, not lines{advice}")
+                format!("is {article} {title} file, which has rows, not lines: {advice}")
             }
             None => return Ok(()),
         };

@@ -2,7 +2,8 @@
 
 use super::bytes::FileBytes;
 use super::columns::{
-    Candidate, KEYS, Opened, Refused, Stored, Which, choose, choose_numbers, invalid, unsupported,
+    Candidate, KEYS, Opened, Refused, Stored, Which, choose, choose_numbers, invalid, of_packed,
+    unsupported,
 };
 use super::{Rows, TableOptions, TakeText, too_large};
 use crate::io::caught::caught;
@@ -13,7 +14,7 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length, read_record_batch};
-use arrow_ipc::{Block, Message, MessageHeader, root_as_footer, root_as_message};
+use arrow_ipc::{Block, Message, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::collections::HashMap;
 use std::io;
@@ -49,37 +50,43 @@ struct Reader {
     /// The decoder of the column; of a column with a dictionary, it gives the places in it.
     decoder: FileDecoder,
     dictionary: Option<Dictionary>,
-    views: Option<Views>,
+    place: Place,
 }
 
-/// The place of a column of views among the buffers of a batch. Its texts lie in any number of buffers.
+/// The place of a column among the buffers of a batch. The texts of a column of views lie in any
+/// number of buffers.
 #[derive(Debug, Clone, Copy)]
-struct Views {
+struct Place {
     /// The buffers of the columns before it, without those of the texts of views, and how many of
     /// these columns have views; none if nobody can tell.
     before: Option<(usize, usize)>,
+    /// The same of the column.
+    own: Option<(usize, usize)>,
 }
 
-impl Views {
-    /// The place of `column`, if it has views.
-    fn of(schema: &Schema, column: usize) -> Option<Self> {
+impl Place {
+    fn of(schema: &Schema, column: usize) -> Self {
         let fields = schema.fields();
-        let is_view =
-            matches!(fields.get(column)?.data_type(), DataType::Utf8View | DataType::BinaryView);
-        is_view.then(|| Self { before: buffers_of(fields.iter().take(column)) })
+        let [before, own] = [0..column, column..column + 1]
+            .map(|columns| buffers_of(columns.filter_map(|column| fields.get(column))));
+        Self { before, own }
+    }
+
+    fn has_views(self) -> bool {
+        self.own.is_some_and(|(_, views)| views > 0)
     }
 
     /// The buffers of the column in `batch`; all if nobody can tell.
     fn buffers(self, batch: &arrow_ipc::RecordBatch<'_>) -> Range<usize> {
-        let own = || {
-            let (fixed, views) = self.before?;
-            let counts = batch.variadicBufferCounts()?;
-            let mut counts = counts.iter().map(in_usize);
-            let texts = counts.by_ref().take(views).fold(0, usize::saturating_add);
-            let first = fixed.saturating_add(texts);
-            Some(first..first.saturating_add(2).saturating_add(counts.next()?))
+        let range = || {
+            let ((fixed, views), (own_fixed, own_views)) = self.before.zip(self.own)?;
+            let mut counts = batch.variadicBufferCounts().into_iter().flatten().map(in_usize);
+            // A batch that says too few of them is refused when it is decoded.
+            let mut texts = |views| counts.by_ref().take(views).fold(0, usize::saturating_add);
+            let first = fixed.saturating_add(texts(views));
+            Some(first..first.saturating_add(own_fixed).saturating_add(texts(own_views)))
         };
-        own().unwrap_or(0..usize::MAX)
+        range().unwrap_or(0..usize::MAX)
     }
 }
 
@@ -125,7 +132,7 @@ pub(super) struct BatchColumn {
 /// The schema and the batches of a file.
 struct Outline {
     schema: Schema,
-    version: arrow_ipc::MetadataVersion,
+    version: MetadataVersion,
     /// The dictionaries of the columns, by their numbers.
     encodings: Vec<Option<i64>>,
     batches: Vec<Block>,
@@ -138,7 +145,7 @@ struct Outline {
 
 fn error(error: ArrowError) -> io::Error {
     match error {
-        ArrowError::IoError(_, cause) => cause,
+        ArrowError::IoError(_, cause) => of_packed(cause),
         ArrowError::IpcError(what) | ArrowError::ParseError(what) => invalid(what),
         other => invalid(other.to_string()),
     }
@@ -331,6 +338,14 @@ impl ArrowTable {
         let TableOptions { column: wanted, keys, .. } = options;
         let outline = caught(|| Outline::of(&bytes))?;
         let Outline { schema, version, encodings, batches, dictionaries, early, rows } = outline;
+        let kinds = schema.flattened_fields().into_iter().map(Field::data_type);
+        if version < MetadataVersion::V5
+            && kinds.into_iter().any(|kind| matches!(kind, DataType::RunEndEncoded(..)))
+        {
+            // Some writers give these columns a buffer that the decoder does not pass over.
+            let what = "a column of runs in an old version of the format: write it in version 5";
+            return Err(unsupported(what).into());
+        }
         // Integers that are values of a dictionary may be codes of names: prefer plain ones.
         let has_plain = schema.fields().iter().any(|field| field.data_type().is_integer());
         let takes_encoded = wanted.is_some() || !has_plain;
@@ -361,7 +376,7 @@ impl ArrowTable {
                 }
                 _ => None,
             };
-            Ok(Reader { decoder, dictionary, views: Views::of(&schema, column) })
+            Ok(Reader { decoder, dictionary, place: Place::of(&schema, column) })
         };
         let values = reader(column)?;
         let keys = keys.map(&mut reader).transpose()?.map(Box::new);
@@ -369,7 +384,11 @@ impl ArrowTable {
         let taken = options.memory_bytes / 2 - left;
         let options = TableOptions { memory_bytes: options.memory_bytes - taken, ..options };
         let sizes = batches.iter().filter_map(|block| place_of(block).ok());
-        let largest_bytes = sizes.map(|(_, _, whole)| whole).max().unwrap_or(0);
+        let packed_bytes = sizes.map(|(_, _, whole)| whole).max().unwrap_or(0);
+        let readers = std::iter::once(&values).chain(keys.as_deref());
+        let unpacked_bytes =
+            readers.map(|reader| unpacked_bytes(&bytes, &batches, &rows, reader.place));
+        let largest_bytes = unpacked_bytes.fold(packed_bytes, u64::max);
         let share = options.share_of_pages(largest_bytes.max(TableOptions::USUAL_PAGE_BYTES));
         bytes.limit_bytes = options.page_bytes(share);
         // The decoder has a schema, and so has that of the keys.
@@ -409,13 +428,13 @@ impl ArrowTable {
             return Err(too_large("a record batch", whole, self.bytes.limit_bytes));
         }
         let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
-        // Of other columns, it is enough that no buffer is too large.
-        let limit_bytes = self.bytes.limit_bytes;
+        let (limit_bytes, place) = (self.bytes.limit_bytes, reader.place);
         let unpacked =
             check(&buffer, head_bytes, MessageHeader::RecordBatch, limit_bytes, |batch| {
-                reader.views.map_or(0..0, |views| views.buffers(batch))
+                place.buffers(batch)
             })?;
-        if unpacked > limit_bytes {
+        // A view has many buffers, of which none may be large.
+        if place.has_views() && unpacked > limit_bytes {
             return Err(too_large("a column of a record batch", unpacked, limit_bytes));
         }
         let batch = caught(|| reader.decoder.read_record_batch(block, &buffer).map_err(error))?;
@@ -487,14 +506,57 @@ fn read_dictionary(
     Ok((parts.into(), taken))
 }
 
-/// Refuses buffers that lie outside of their message, or that take too much after unpacking. Gives
-/// the bytes that those in `counted`, a range of their numbers, take after unpacking if they are packed.
+/// The most bytes that a buffer of the column at `place` takes after unpacking, or all buffers of a
+/// column of views, by a look at the batches with the most rows. Damage is an error when a batch is
+/// read, and so is one that takes more.
+fn unpacked_bytes(bytes: &FileBytes, batches: &[Block], rows: &[u64], place: Place) -> u64 {
+    /// Batches to look at.
+    const MOST: usize = 16;
+    let mut order: Vec<usize> = (0..batches.len()).collect();
+    let most = MOST.min(order.len());
+    if most < order.len() {
+        order.select_nth_unstable_by_key(most, |&batch| std::cmp::Reverse(rows[batch]));
+    }
+    let look = |&batch: &usize| -> io::Result<u64> {
+        let (at, head_bytes, _) = place_of(&batches[batch])?;
+        let found = framed(bytes, at)?.ok_or_else(|| invalid("a record batch is missing"))?;
+        let message = message(&found.metadata)?;
+        let batch = message.header_as_record_batch();
+        let batch = batch.ok_or_else(|| invalid("a message is no record batch"))?;
+        if batch.compression().is_none() {
+            return Ok(0);
+        }
+        let (mut sum, mut largest) = (0_u64, 0);
+        let own = place.buffers(&batch);
+        for buffer in batch.buffers().iter().flatten().skip(own.start).take(own.len()) {
+            let start = u64::try_from(buffer.offset()).map_err(|_| invalid("a negative offset"))?;
+            let start = at.saturating_add(head_bytes).saturating_add(start);
+            let unpacked = match buffer.length() {
+                8.. => unpacked_len(&bytes.at(start, 8)?),
+                _ => None,
+            };
+            largest = unpacked.unwrap_or(0).max(largest);
+            sum = unpacked.unwrap_or(0).saturating_add(sum);
+        }
+        Ok(if place.has_views() { sum } else { largest })
+    };
+    order[..most].iter().filter_map(|batch| caught(|| look(batch)).ok()).max().unwrap_or(0)
+}
+
+/// The length of a packed buffer after unpacking; none if it is not packed.
+fn unpacked_len(packed: &[u8]) -> Option<u64> {
+    u64::try_from(i64::from_le_bytes(*packed.first_chunk()?)).ok()
+}
+
+/// Refuses buffers that lie outside of their message, and those in `wanted`, a range of their numbers,
+/// that take too much after unpacking; others are not unpacked. Gives the bytes that these take if they
+/// are packed.
 fn check(
     buffer: &Buffer,
     head_bytes: u64,
     kind: MessageHeader,
     limit_bytes: u64,
-    counted: impl Fn(&arrow_ipc::RecordBatch<'_>) -> Range<usize>,
+    wanted: impl Fn(&arrow_ipc::RecordBatch<'_>) -> Range<usize>,
 ) -> io::Result<u64> {
     let prefix = if buffer.starts_with(&CONTINUATION) { 8 } else { 4 };
     let head = in_usize(head_bytes);
@@ -508,21 +570,19 @@ fn check(
     };
     let batch = batch.ok_or_else(|| invalid("a message is no record batch"))?;
     let body = buffer.get(head..).unwrap_or_default();
-    let (mut sum, counted) = (0_u64, counted(&batch));
+    let (mut sum, wanted) = (0_u64, wanted(&batch));
     for (number, place) in batch.buffers().iter().flatten().enumerate() {
         let range = usize::try_from(place.offset()).ok().zip(usize::try_from(place.length()).ok());
         let bytes = range.and_then(|(at, len)| body.get(at..at.checked_add(len)?));
         let bytes = bytes.ok_or_else(|| invalid("a buffer lies outside of its message"))?;
         if batch.compression().is_some()
-            && let Some(unpacked) = bytes.first_chunk::<8>()
-            && let Ok(unpacked) = u64::try_from(i64::from_le_bytes(*unpacked))
+            && wanted.contains(&number)
+            && let Some(unpacked) = unpacked_len(bytes)
         {
             if unpacked > limit_bytes {
                 return Err(too_large("a buffer", unpacked, limit_bytes));
             }
-            if counted.contains(&number) {
-                sum = sum.saturating_add(unpacked);
-            }
+            sum = sum.saturating_add(unpacked);
         }
     }
     Ok(sum)

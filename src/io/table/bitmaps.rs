@@ -1,10 +1,10 @@
 //! Parquet files of two columns: a number, and the bytes of a bitmap.
 
 use super::bytes::FileBytes;
-use super::columns::{BITMAP, BUCKET, invalid};
+use super::columns::{BITMAP, BUCKET, Refused, invalid};
 use super::parquet::{column_reader, error, metadata_of};
 use super::writer::{Holding, parquet_error};
-use crate::error::{Error, Result};
+use crate::error::{ColumnFault, Error, Result};
 use crate::io::caught::caught;
 use crate::kernel::in_usize;
 use ::parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
@@ -225,7 +225,7 @@ impl BitmapTable {
         let columns = only(is_bucket, "64-bit integers, for the buckets")
             .and_then(|bucket| Ok((bucket, only(is_bitmap, "bytes, for the bitmaps")?)));
         let (bucket, bitmap) =
-            columns.map_err(|what| Error::TableColumn { input: name.to_owned(), what })?;
+            columns.map_err(|what| Refused::Column(ColumnFault::NoBitmaps, what).of(name))?;
         Ok(Self { bytes: Arc::new(bytes), metadata, name: name.to_owned(), bucket, bitmap })
     }
 

@@ -22,6 +22,10 @@ pub(super) struct FileBytes {
     pub(super) limit_bytes: u64,
 }
 
+/// What may be wrong if a header cannot be read.
+const NO_HEADER: &str =
+    "a page has no header of the usual form: the file is damaged, or the column is encrypted";
+
 impl FileBytes {
     /// A file that can be read at any place.
     pub(super) fn of(file: File, limit_bytes: u64) -> io::Result<Self> {
@@ -111,14 +115,14 @@ impl ChunkReader for ColumnBytes {
                         return Err(too_large("a page", unpacked, limit_bytes).into());
                     }
                     Some(_) => return Ok(io::Cursor::new(head)),
-                    None => "a page has no header of the usual form",
+                    None => NO_HEADER,
                 },
                 Struct::CutOff if bytes < left => {
                     bytes *= 8;
                     continue;
                 }
                 Struct::CutOff => "the file is cut off in the header of a page",
-                Struct::Unknown => "a page has no header of the usual form",
+                Struct::Unknown => NO_HEADER,
             };
             return Err(invalid(what).into());
         }

@@ -1,6 +1,7 @@
 //! The columns of a file: chooses the wanted one, or says why there is none.
 
 use super::Share;
+use crate::error::{ColumnFault, Error};
 use crate::number::Column;
 use std::io;
 
@@ -33,7 +34,17 @@ pub(super) enum Refused {
     /// It cannot be read.
     Read(io::Error),
     /// It has no such column of integers.
-    Column(String),
+    Column(ColumnFault, String),
+}
+
+impl Refused {
+    /// The error of the table of this name.
+    pub(super) fn of(self, name: &str) -> Error {
+        match self {
+            Self::Read(error) => Error::io("read", name)(error),
+            Self::Column(fault, what) => Error::TableColumn { input: name.to_owned(), what, fault },
+        }
+    }
 }
 
 impl From<io::Error> for Refused {
@@ -42,9 +53,20 @@ impl From<io::Error> for Refused {
     }
 }
 
-/// The error for bytes that are no file of this format.
+/// The error for bytes that are no file of this format. Of several lines, as libraries write them, it
+/// has the first one.
 pub(super) fn invalid(what: impl Into<String>) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what.into())
+    let what = what.into();
+    io::Error::new(io::ErrorKind::InvalidData, what.lines().next().unwrap_or_default())
+}
+
+/// The error of a library that unpacks: one of the system as it is, or that of damaged bytes.
+pub(super) fn of_packed(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::Other && error.raw_os_error().is_none() {
+        invalid(format!("its packed data is damaged: {error}"))
+    } else {
+        error
+    }
 }
 
 /// The error for a file of this format that is sound, but cannot be read.
@@ -96,13 +118,14 @@ pub(super) fn choose(
             2 => "its rows are bitmaps of Spark, and no column is named: convert it to a set",
             _ => "its rows may be bitmaps of Spark, and no column is named",
         };
-        return Err(Refused::Column(what.to_owned()));
+        return Err(Refused::Column(ColumnFault::NotChosen, what.to_owned()));
     }
     let index = choose_any(candidates, wanted)?;
     match &candidates[index] {
         Candidate { other: None, .. } => Ok(index),
         Candidate { name, other: Some(other), .. } => {
-            Err(Refused::Column(format!("column \"{name}\" holds {other}, not {kind}")))
+            let what = format!("column {name:?} holds {other}, not {kind}");
+            Err(Refused::Column(ColumnFault::OtherType, what))
         }
     }
 }
@@ -130,7 +153,8 @@ pub(super) fn choose_numbers(
         Candidate { other: Some(_), is_decimal: true, .. } => Ok((index, Stored::Decimals)),
         Candidate { other: None, .. } => Ok((index, Stored::Integers)),
         Candidate { name, other: Some(other), .. } => {
-            Err(Refused::Column(format!("column \"{name}\" holds {other}, not {NUMBERS}")))
+            let what = format!("column {name:?} holds {other}, not {NUMBERS}");
+            Err(Refused::Column(ColumnFault::OtherType, what))
         }
     }
 }
@@ -142,29 +166,38 @@ pub(super) fn choose_any(
 ) -> Result<usize, Refused> {
     let list = |integers_only: bool| {
         let names = candidates.iter().filter(|found| !integers_only || found.other.is_none());
-        let mut names = names.map(|found| found.name.as_str());
+        let mut names = names.map(|found| found.name.escape_debug().to_string());
         let mut list = names.by_ref().take(LISTED).collect::<Vec<_>>().join(", ");
         if names.next().is_some() {
             list.push_str(", …");
         }
         list
     };
-    let refused = |what: String| Err(Refused::Column(what));
+    let refused = |what: String| Err(Refused::Column(ColumnFault::NotChosen, what));
     let index = match wanted {
         Some(Column::Name(name)) => {
             let mut named = (0..candidates.len()).filter(|&index| candidates[index].name == *name);
             let (Some(index), another) = (named.next(), named.next()) else {
                 let there = list(false);
-                return refused(format!("no column is named \"{name}\"; there are {there}"));
+                return refused(format!("no column is named {name:?}; there are {there}"));
             };
             if another.is_some() {
-                return refused(format!("several columns are named \"{name}\": give its number"));
+                return refused(format!("several columns are named {name:?}: give its number"));
             }
             index
         }
         Some(Column::Number(number)) => match number.checked_sub(1) {
             Some(index) if index < candidates.len() => index,
-            _ => return refused(format!("no column {number}: it has {}", candidates.len())),
+            _ => {
+                let name = number.to_string();
+                let is_name = candidates.iter().any(|found| found.name == name);
+                let more = if is_name {
+                    format!("; \"{name}\", in quotes, is a name")
+                } else {
+                    String::new()
+                };
+                return refused(format!("no column {number}: it has {}{more}", candidates.len()));
+            }
         },
         None => {
             let mut integers =
@@ -172,7 +205,8 @@ pub(super) fn choose_any(
             match (integers.next(), integers.next()) {
                 (Some((index, _)), None) => index,
                 (None, _) if candidates.is_empty() => {
-                    return refused("it has no columns".to_owned());
+                    let what = "it has no columns".to_owned();
+                    return Err(Refused::Column(ColumnFault::NoneOfType, what));
                 }
                 (None, _) => {
                     let texts = candidates.iter().filter(|found| found.is_text).count();
@@ -181,7 +215,10 @@ pub(super) fn choose_any(
                         _ if texts > 1 => ", but several of text".to_owned(),
                         _ => String::new(),
                     };
-                    return refused(format!("no column of integers in {}{more}", list(false)));
+                    let what = format!("no column of integers in {}{more}", list(false));
+                    let fault =
+                        if texts > 1 { ColumnFault::NotChosen } else { ColumnFault::NoneOfType };
+                    return Err(Refused::Column(fault, what));
                 }
                 _ => return refused(format!("several columns of integers: {}", list(true))),
             }

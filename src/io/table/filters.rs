@@ -5,7 +5,7 @@
 use super::bytes::FileBytes;
 use super::columns::{Candidate, Refused, choose_any, invalid};
 use super::parquet::{is_decimal, metadata_of, sign_of_type};
-use crate::error::{Error, Result};
+use crate::error::{ColumnFault, Result};
 use crate::number::Column;
 use ::parquet::basic::{LogicalType, Type as Physical};
 use ::parquet::bloom_filter::Sbbf;
@@ -44,10 +44,7 @@ impl ColumnFilters {
     ///
     /// If the file is damaged, or has no such column, or no filter of it.
     pub(crate) fn open(file: File, name: &str, column: Option<&Column>) -> Result<Self> {
-        Self::read(file, column).map_err(|refused| match refused {
-            Refused::Read(error) => Error::io("read", name)(error),
-            Refused::Column(what) => Error::TableColumn { input: name.to_owned(), what },
-        })
+        Self::read(file, column).map_err(|refused| refused.of(name))
     }
 
     fn read(file: File, wanted: Option<&Column>) -> Result<Self, Refused> {
@@ -65,16 +62,16 @@ impl ColumnFilters {
         let index = choose_any(&candidates, wanted)?;
         let column = Arc::clone(&columns[index]);
         let is_integer = matches!(column.physical_type(), Physical::INT32 | Physical::INT64);
+        let not_asked = |has: &str| {
+            let what =
+                format!("column {:?} has {has}, which are not asked", candidates[index].name);
+            Refused::Column(ColumnFault::OtherType, what)
+        };
         if is_decimal(&column) && !(is_integer && column.type_scale() == 0) {
-            let name = &candidates[index].name;
-            return Err(Refused::Column(format!(
-                "column \"{name}\" has decimals, which are not asked"
-            )));
+            return Err(not_asked("decimals"));
         }
         if matches!(column.logical_type_ref(), Some(LogicalType::Float16)) {
-            let name = &candidates[index].name;
-            let what = "has numbers of 16 bits with a point, which are not asked";
-            return Err(Refused::Column(format!("column \"{name}\" {what}")));
+            return Err(not_asked("numbers of 16 bits with a point"));
         }
         let filter = |chunk: Option<&ColumnChunkMetaData>| {
             let chunk = chunk.ok_or_else(|| invalid("a row group lacks the column"))?;
@@ -85,8 +82,8 @@ impl ColumnFilters {
         let filters = filters.collect::<io::Result<Vec<_>>>()?;
         // A file without rows has no filters.
         if !filters.is_empty() && !filters.iter().any(Option::is_some) {
-            let column = &candidates[index].name;
-            return Err(Refused::Column(format!("column \"{column}\" has no Bloom filter")));
+            let what = format!("column {:?} has no Bloom filter", candidates[index].name);
+            return Err(Refused::Column(ColumnFault::NoFilter, what));
         }
         let is_signed = sign_of_type(&column).unwrap_or(true);
         Ok(Self { column, is_signed, filters })
@@ -108,7 +105,8 @@ impl ColumnFilters {
 
     /// The bytes of a key as the column stores it; none if the column cannot store such a text.
     pub(crate) fn key(&self, text: &[u8]) -> Option<Vec<u8>> {
-        let number = || str::from_utf8(text).ok();
+        // Numbers in text have no plus sign anywhere.
+        let number = || str::from_utf8(text).ok().filter(|text| !text.starts_with('+'));
         Some(match self.column.physical_type() {
             Physical::INT32 if self.is_signed => {
                 number()?.parse::<i32>().ok()?.to_le_bytes().to_vec()

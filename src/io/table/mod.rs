@@ -48,6 +48,7 @@ pub(crate) use rows::{GapContent, Keys, Rows};
 #[cfg(feature = "columnar")]
 pub(crate) use writer::TableWriter;
 
+use crate::error::UnreadTable;
 use crate::io::roaring::has_no_controls;
 use std::fmt;
 use std::path::Path;
@@ -140,6 +141,17 @@ impl TableFormat {
             _ => None,
         }
     }
+}
+
+/// The format of a table that begins with these bytes and is not read.
+pub(crate) fn unread_table(bytes: &[u8]) -> Option<UnreadTable> {
+    let (magic, rest) = bytes.split_first_chunk()?;
+    let format = match magic {
+        b"PARE" => UnreadTable::EncryptedParquet,
+        b"FEA1" => UnreadTable::Feather1,
+        _ => return None,
+    };
+    (!goes_on_as_text(rest)).then_some(format)
 }
 
 /// Whether text has these bytes behind the mark. In a table a control character follows soon.

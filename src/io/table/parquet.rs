@@ -2,7 +2,8 @@
 
 use super::bytes::{ColumnBytes, FileBytes, ThisPage};
 use super::columns::{
-    Candidate, KEYS, Opened, Refused, Stored, Which, choose, choose_numbers, invalid, unsupported,
+    Candidate, KEYS, Opened, Refused, Stored, Which, choose, choose_numbers, invalid, of_packed,
+    unsupported,
 };
 use super::pages::{Pages, has_bytes};
 use super::thrift::Struct;
@@ -110,7 +111,7 @@ enum Raw {
 pub(super) fn error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
-            Ok(cause) => *cause,
+            Ok(cause) => of_packed(*cause),
             Err(cause) => invalid(cause.to_string()),
         },
         ParquetError::EOF(what) => io::Error::new(io::ErrorKind::UnexpectedEof, what),

@@ -2,7 +2,7 @@
 
 use super::arrow::{ArrowTable, BatchColumn};
 use super::bytes::FileBytes;
-use super::columns::{Refused, Stored, Which, invalid};
+use super::columns::{Stored, Which, invalid};
 use super::parquet::{ParquetColumn, ParquetTable};
 use super::rows::LONG_KEY;
 use super::{Keys, Rows, Share, TableFormat, TableOptions, TakeText, too_large};
@@ -91,8 +91,7 @@ impl Table {
                 }
                 Ok(Self { name, content, notation, has_keys, share, rows })
             }
-            Err(Refused::Read(error)) => Err(Error::io("read", name)(error)),
-            Err(Refused::Column(what)) => Err(Error::TableColumn { input: name, what }),
+            Err(refused) => Err(refused.of(&name)),
         }
     }
 
