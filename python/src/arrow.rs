@@ -16,7 +16,7 @@
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>
 
 use crate::buffer::{Array, Column, Kind, Validity};
-use crate::error::{FLOATS, check_memory, invalid, push, wrong_type};
+use crate::error::{FLOATS, TRUTHS, check_memory, invalid, push, wrong_type};
 use crate::work::check;
 use bitsort::Progress;
 use pyo3::exceptions::{
@@ -542,6 +542,7 @@ fn content_of_format(format: &str) -> PyResult<Content> {
         "vu" | "vz" => Content::Texts(Layout::View),
         "n" => Content::Nulls,
         "e" | "f" | "g" => return Err(wrong_type(FLOATS)),
+        "b" => return Err(wrong_type(TRUTHS)),
         other => match other.strip_prefix("w:").and_then(|bytes| bytes.parse().ok()) {
             Some(bytes) => Content::Texts(Layout::Fixed(bytes)),
             None => {

@@ -10,7 +10,7 @@
 //! - An [`Array`] owns its memory, never moves it, and never makes references into it
 //!   after it was made: whoever has a buffer of it may write to it.
 
-use crate::error::{FLOATS, check_memory, invalid, wrong_type};
+use crate::error::{FLOATS, TRUTHS, check_memory, invalid, wrong_type};
 use crate::numbers::signed;
 use crate::source::{Mapped, Source};
 use pyo3::buffer::{ElementType, PyUntypedBuffer};
@@ -371,9 +371,7 @@ fn kind_of(format: &CStr, item_bytes: usize) -> PyResult<Kind> {
             return Err(wrong_type(FLOATS));
         }
         (ElementType::Bool, _) => {
-            let what =
-                "truth values are no integers: numpy.flatnonzero gives the places of the true ones";
-            return Err(wrong_type(what));
+            return Err(wrong_type(TRUTHS));
         }
         _ => return Err(wrong_type(format!("values of format {text} are no integers"))),
     };

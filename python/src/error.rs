@@ -49,7 +49,10 @@ pub(crate) fn invalid(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// What a `TypeError` says of an array of floats.
+/// What a `TypeError` says of an array of truth values.
+pub(crate) const TRUTHS: &str =
+    "truth values are no integers: numpy.flatnonzero gives the places of the true ones";
+/// The same of an array of floats.
 pub(crate) const FLOATS: &str = "index 0: floats are no natural numbers, and may have lost digits of ids: read the column as integers, in pandas with dtype=\"Int64\"";
 
 /// A `TypeError`.

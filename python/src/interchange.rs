@@ -173,8 +173,10 @@ pub(crate) fn from_spark_rows<'py>(
         // An iterator of C does not do it.
         let checked = if index % BLOCK == 0 { check(py, &Progress::default()) } else { Ok(()) };
         let row = row.and_then(|row| checked.map(|()| row));
-        let pair = row.and_then(|row| row.extract::<(Bound<'_, PyAny>, Vec<u8>)>());
+        let pair = row.and_then(|row| row.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>());
         let pair = pair.and_then(|(bucket, bitmap)| {
+            let bitmap =
+                bitmap.extract::<Vec<u8>>().map_err(|_| wrong_type("a bitmap is bytes"))?;
             let number = signed(&bucket)?.ok_or_else(|| wrong_type("a bucket is an int"))?;
             let bucket = i64::try_from(number).map_err(|_| invalid(format!("no bucket {number}")));
             Ok((bucket?, bitmap))

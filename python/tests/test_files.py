@@ -647,3 +647,27 @@ def test_a_folder_takes_the_answers_of_its_parts(tmp_path):
         rows = [bs.write_part(writer.folder, number, [[number]]) for number in range(2)]
         with pytest.raises(bs.Error, match="begin at multiples of 65536"):
             writer.commit(rows)
+
+
+def test_a_folder_stays_where_it_was_begun(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    bs.BitSet([5]).write("sub/ids", parts=1)
+    writer = bs.FolderWriter("ids")
+    row = bs.write_part(writer.folder, 0, [[1, 2]])
+    monkeypatch.chdir(tmp_path / "sub")
+    assert writer.commit([row]) == 2
+    assert list(bs.open(tmp_path / "ids")) == [1, 2] and list(bs.open("ids")) == [5]
+
+
+def test_no_file_hides_a_set_of_a_sets_file(tmp_path):
+    path = f"{tmp_path}/k.sets"
+    bs.group([(["a", "b"], [1, 2])], path)
+    for write in (
+        lambda: bs.BitSet([7]).write(f"{path}:a"),
+        lambda: bs.BitSet([7]).write(f"{path}:a", parts=1),
+        lambda: bs.FolderWriter(f"{path}:a"),
+    ):
+        with pytest.raises(ValueError, match="is a set of"):
+            write()
+    assert list(bs.open(f"{path}:a")) == [1] and [name.name for name in tmp_path.iterdir()] == ["k.sets"]

@@ -228,3 +228,12 @@ def test_ids_of_a_descending_range_keep_their_order(tmp_path):
         bs.group([(keys, ids)], tmp_path / "out.sets")
         sets = bs.open_sets(tmp_path / "out.sets")
         assert [list(sets[key]) for key in keys] == [[id] for id in ids]
+
+
+@pytest.mark.parametrize("ids", [[1, -1, 3], ["1", "x", "3"]])
+def test_a_row_without_a_key_is_dropped_whatever_its_id_is(tmp_path, ids):
+    path, out = tmp_path / "rows.arrow", tmp_path / "out.sets"
+    rows = pa.table({"key": ["a", None, "a"], "id": ids})
+    with pa.ipc.new_file(path, rows.schema) as file:
+        file.write_table(rows)
+    assert bs.group_files([path], out, key="key", column="id")[:2] == (1, 2)

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::io::page::is_own_file;
 use crate::io::read::is_stdin;
 use crate::io::write::{is_same_file, is_standard_input};
-use crate::set::keyed::{file_in_name, is_sets_file};
+use crate::set::keyed::{is_sets_file, no_set_inside};
 use crate::set::{SetFile, SetFormat};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -23,16 +23,6 @@ pub(super) fn is_of_filter(path: &Path) -> bool {
 /// Whether the name of a file is that of an index.
 pub(super) fn is_of_index(path: &Path) -> bool {
     path.extension() == Some(OsStr::new("bix"))
-}
-
-/// Refuses the name of a set inside of another file, FILE.sets:KEY, for any output.
-pub(super) fn no_set_inside(path: &Path) -> Result<()> {
-    let Some(file) = file_in_name(path) else { return Ok(()) };
-    Err(Error::usage(format!(
-        "{} is a set of {}, which one output cannot replace: group the rows again, or choose another name",
-        path.display(),
-        file.display()
-    )))
 }
 
 /// Refuses names for one set, or for numbers. `--to` allows every ending; without it, .sets, .bloom

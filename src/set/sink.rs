@@ -16,6 +16,7 @@ use crate::set::file::{
     BitsWriter, Extent, Finished, Portable, PortableWriter, Representation, SetFile, Spool,
     ValueSink, in_order,
 };
+use crate::set::keyed::no_set_inside;
 use crate::set::ranges::{RunSource, push_runs};
 use crate::set::view::RUN_BYTES;
 use std::fs::File;
@@ -53,6 +54,7 @@ pub(crate) fn whole_file(
     durable: bool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<WholeSet> {
+    no_set_inside(path)?;
     if let Some(folder) = folder_of_part(path)? {
         return Err(FolderFault::Fixed.of(folder));
     }

@@ -17,6 +17,7 @@ NULL is counted and dropped, and so is a blank line of text. A negative id is an
 they must become BIGINT, they are an error that tells the id.
 """
 
+import operator
 import os
 from decimal import Decimal
 from functools import lru_cache
@@ -266,8 +267,12 @@ def bloom(frame: DataFrame, column: str, fpp: float, *, keys: int | None = None)
     It has room for `keys` different keys; without it, for as many as there are rows, which are
     counted first. Every task has a filter of the full size, and one task joins them all.
     """
-    if keys is not None and keys < 1:
+    if isinstance(keys, bool):
+        raise TypeError("keys is an int, not bool")
+    if keys is not None and operator.index(keys) < 1:
         raise ValueError(f"keys is {keys}, and a filter is for one key at least")
+    if keys is not None and keys >= 1 << 64:
+        raise ValueError(f"keys is {keys}, and a filter is for less than 2**64")
     bs.Bloom(1, fpp)  # a rate that no filter has is refused before rows are counted
     taken = frame.select(job.filter_keys(frame, column))
     count = taken.count() if keys is None else keys

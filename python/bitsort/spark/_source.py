@@ -61,7 +61,7 @@ class BitsDataSource(DataSource):
     def path(self) -> str:
         path = self.options.get("path")
         if not path:
-            raise ValueError("the data source bits takes a path")
+            raise ValueError("the data source bits takes one path")
         return kernel.whole_path(path)
 
     def number(self, option: str) -> int | None:

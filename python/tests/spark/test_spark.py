@@ -606,6 +606,14 @@ def test_what_is_refused(spark, tmp_path):
         bss.build(str(tmp_path / "a.txt"), None, str(tmp_path / "o"), rejects="r")
     with pytest.raises(ValueError, match="one key at least"):
         bss.bloom(spark.range(3), "id", 0.1, keys=0)
+    for keys, error in [(True, TypeError), (1.5, TypeError), (1 << 70, ValueError)]:
+        with pytest.raises(error, match="keys is|integer"):
+            bss.bloom(spark.range(3), "id", 0.1, keys=keys)
+    bs.group([(["1"], [1])], tmp_path / "k.sets")
+    for mode in ("append", "overwrite"):
+        with pytest.raises(Exception, match="is a set of"):
+            spark.range(7, 8).write.format("bits").mode(mode).save(str(tmp_path / "k.sets:1"))
+    assert list(bs.open(f"{tmp_path}/k.sets:1")) == [1]
     with pytest.raises(ValueError):
         bss.bloom(spark.range(3), "id", 2)
     negative = spark.createDataFrame([(3,), (-4,)], "id bigint")

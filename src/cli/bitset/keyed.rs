@@ -9,7 +9,7 @@ use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
 use crate::set::keyed::{
-    KeyName, KeyedSets, Overlap, Pair, is_sets_file, open_named, union_watched,
+    KeyName, KeyedSets, Overlap, Pair, is_sets_file, no_set_inside, open_named, union_watched,
 };
 use crate::set::{AsSet, SetFormat};
 use serde_json::json;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// Builds a `.sets` file from rows.
 pub(super) fn group(source: &Source, args: GroupArgs) -> Result<()> {
     let GroupArgs { files, output, skip_invalid, columns, .. } = args;
-    names::no_set_inside(&output)?;
+    no_set_inside(&output)?;
     let is_of_other = names::is_of_filter(&output) || names::is_of_index(&output);
     if is_of_other || SetFormat::of_name(&output).is_some() {
         let name = output.display();

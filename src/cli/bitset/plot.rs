@@ -4,6 +4,7 @@ use super::source::Source;
 use crate::cli::names;
 use crate::error::{Error, Result};
 use crate::plot::{MAX_ORDER, Map};
+use crate::set::keyed::no_set_inside;
 use std::path::Path;
 
 /// Draws the set into a `.png` or `.svg` file.
@@ -22,7 +23,7 @@ pub(super) fn plot(
     if order.is_some_and(|order| order > MAX_ORDER) {
         return Err(Error::usage("--order is at most 10: 1024 cells a side"));
     }
-    names::no_set_inside(output)?;
+    no_set_inside(output)?;
     names::no_input([&path.to_path_buf()], output)?;
     let (ipv4, set) = (ipv4 || source.notation().is_ipv4(), source.open(path)?);
     let map = if ipv4 { Map::of_ipv4(&set, order) } else { Map::of(&set, order) }?;

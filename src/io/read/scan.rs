@@ -357,7 +357,8 @@ impl<C: Consumer> Sink<'_, C> {
         self.take(rest);
     }
 
-    /// Takes rows with their keys. A row without a key or a value counts as blank.
+    /// Takes rows with their keys. A row without a key or a value counts as blank, whatever the other
+    /// one is.
     fn keyed_rows(&mut self, column: &KeyColumn, rows: &Rows, keys: &Keys) {
         self.entry.has_rows = true;
         let (mut values, mut gaps) = (rows.values.iter(), rows.gaps.iter().peekable());
@@ -366,14 +367,14 @@ impl<C: Consumer> Sink<'_, C> {
             if let Some(gap) = gaps.next_if(|gap| gap.row == row) {
                 self.take_rows(column, &batch, &mut numbers);
                 batch.clear();
-                self.take_gap(&gap.content, |sink, range| match keys.get(row) {
-                    Some(key) => {
+                match keys.get(row) {
+                    Some(key) => self.take_gap(&gap.content, |sink, range| {
                         if let Err(reason) = sink.take_range(column, key, range) {
                             sink.bad(reason, 0, format!("{}-{}", range[0], range[1]).as_bytes());
                         }
-                    }
-                    None => sink.take_blank(),
-                });
+                    }),
+                    None => self.take_blank(),
+                }
                 continue;
             }
             if let (Some(key), Some(&value)) = (keys.get(row), values.next()) {

@@ -8,6 +8,7 @@ use crate::io::write::{
 };
 use crate::progress::Progress;
 use crate::set::file::{SetFile, Spool};
+use crate::set::keyed::no_set_inside;
 use crate::set::operand::AsSet;
 use crate::set::sink::write_bits;
 use crate::set::view::SetView;
@@ -64,11 +65,15 @@ impl FolderWriter {
         if path.as_os_str().is_empty() {
             return Err(Error::usage("the name of the folder is empty"));
         }
+        no_set_inside(path)?;
         check_replaceable(path)?;
-        // A link stays a link. This also removes a `/` at the end of the path.
-        let destination = match fs::canonicalize(path) {
-            Ok(found) => found,
-            Err(_) => end_of_links(&path.components().collect::<PathBuf>())?,
+        // A link stays a link, and a later change of the current folder changes nothing. This also
+        // removes a `/` at the end of the path.
+        let destination = if let Ok(found) = fs::canonicalize(path) {
+            found
+        } else {
+            let whole = std::path::absolute(path).map_err(Error::io("create", path))?;
+            end_of_links(&whole.components().collect::<PathBuf>())?
         };
         if std::env::current_dir().is_ok_and(|here| here == destination) {
             let what = "a set in parts cannot replace the folder in which this program runs";

@@ -2,7 +2,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::body::Body;
-use super::format::{ENTRY_BYTES, Entry, Header, is_sets_file};
+use super::format::{ENTRY_BYTES, Entry, Header, halves, is_sets_file};
 use super::name::KeyName;
 use crate::error::{Error, Result};
 use crate::io::page::{damaged, verify_checksums};
@@ -439,21 +439,6 @@ impl KeyedSets {
     fn damaged_in(&self, found: &Found<'_>, damage: Damage) -> Error {
         damaged(&self.name_of(found.key))(damage.behind(found.place.start as u64))
     }
-}
-
-/// Cuts a name at each of its colons, into the part before the colon and the part behind it.
-fn halves(name: &[u8]) -> impl Iterator<Item = (&Path, &[u8])> {
-    name.iter().enumerate().filter(|(_, byte)| **byte == b':').filter_map(|(at, _)| {
-        let file = Path::new(std::ffi::OsStr::from_bytes(name.get(..at)?));
-        Some((file, name.get(at + 1..)?))
-    })
-}
-
-/// The `.sets` file in a name `FILE:KEY`; none if a file has this whole name.
-#[cfg(feature = "cli")]
-pub(crate) fn file_in_name(path: &Path) -> Option<&Path> {
-    let mut files = halves(path.as_os_str().as_bytes()).map(|(file, _)| file);
-    if path.symlink_metadata().is_ok() { None } else { files.find(|file| is_sets_file(file)) }
 }
 
 /// Opens the set that `FILE:KEY` names; none if a file has this whole name, or no file is before a

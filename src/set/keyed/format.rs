@@ -1,8 +1,11 @@
 //! The header and the directory of a `.sets` file; specified in `docs/format.md`.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+use crate::error::{Error, Result};
 use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks, check_page};
 use crate::set::file::Representation;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The first bytes of every `.sets` file.
@@ -16,6 +19,32 @@ const END_BITS: u32 = 56;
 /// Whether the file at `path` begins as a `.sets` file does.
 pub(crate) fn is_sets_file(path: &Path) -> bool {
     FORMAT.begins(path)
+}
+
+/// Cuts a name at each of its colons, into the part before the colon and the part behind it.
+pub(super) fn halves(name: &[u8]) -> impl Iterator<Item = (&Path, &[u8])> {
+    name.iter().enumerate().filter(|(_, byte)| **byte == b':').filter_map(|(at, _)| {
+        let file = Path::new(OsStr::from_bytes(name.get(..at)?));
+        Some((file, name.get(at.checked_add(1)?..)?))
+    })
+}
+
+/// Refuses the name of a set inside of a `.sets` file, `FILE:KEY`, for an output: a file of this name
+/// would hide the set.
+///
+/// # Errors
+///
+/// [`Error::Usage`], unless a file has this whole name.
+pub(crate) fn no_set_inside(path: &Path) -> Result<()> {
+    let mut files = halves(path.as_os_str().as_bytes()).map(|(file, _)| file);
+    match files.find(|file| is_sets_file(file)) {
+        Some(file) if path.symlink_metadata().is_err() => Err(Error::usage(format!(
+            "{} is a set of {}, which one output cannot replace: group the rows again, or choose another name",
+            path.display(),
+            file.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The fields of the header.

@@ -16,11 +16,9 @@ mod writer;
 
 pub(crate) use body::Body;
 pub(crate) use encoder::SetEncoder;
-#[cfg(feature = "cli")]
-pub(crate) use file::file_in_name;
 pub(crate) use file::open_named;
 pub use file::{Keyed, KeyedSets};
-pub(crate) use format::{Head, MAGIC, is_sets_file};
+pub(crate) use format::{Head, MAGIC, is_sets_file, no_set_inside};
 #[cfg(feature = "cli")]
 pub(crate) use merge::union_watched;
 pub(crate) use merge::{Heads, KeyRun, Stored, merge, write_sets};
