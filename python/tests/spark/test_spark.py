@@ -614,6 +614,7 @@ def test_what_is_refused(spark, tmp_path):
         with pytest.raises(Exception, match="is a set of"):
             spark.range(7, 8).write.format("bits").mode(mode).save(str(tmp_path / "k.sets:1"))
     assert list(bs.open(f"{tmp_path}/k.sets:1")) == [1]
+    (tmp_path / "k.sets").unlink()
     with pytest.raises(ValueError):
         bss.bloom(spark.range(3), "id", 2)
     negative = spark.createDataFrame([(3,), (-4,)], "id bigint")
