@@ -445,8 +445,8 @@ impl FolderFault {
 /// its text.
 fn of_system(wrapped: &io::Error) -> Option<io::Error> {
     let text = wrapped.get_ref()?.to_string();
-    let (error, _temporary) = text.rsplit_once(" at path ")?;
-    let (_, code) = error.strip_suffix(')')?.rsplit_once("(os error ")?;
+    let (error, _temporary) = text.split_once(") at path ")?;
+    let (_, code) = error.rsplit_once("(os error ")?;
     Some(io::Error::from_raw_os_error(code.parse().ok()?))
 }
 

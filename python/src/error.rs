@@ -159,6 +159,7 @@ fn input_of(fault: &Fault, facts: &Bound<'_, PyDict>) -> PyResult<&'static str> 
         Fault::InputRewritten { input } => ("InputChanged", Some(input)),
         Fault::CannotReread { input } => ("CannotReread", Some(input)),
         Fault::Unrecognized { input } => ("Unrecognized", Some(input)),
+        Fault::UnreadTable { input, .. } => ("UnreadTable", Some(input)),
         Fault::NotConvertible { input, .. } => ("NotConvertible", Some(input)),
         Fault::NoIpv4 { input, .. } => ("NoIpv4", Some(input)),
         Fault::NoKey { input, .. } => ("NoKey", Some(input)),

@@ -663,11 +663,14 @@ def test_a_folder_stays_where_it_was_begun(tmp_path, monkeypatch):
 def test_no_file_hides_a_set_of_a_sets_file(tmp_path):
     path = f"{tmp_path}/k.sets"
     bs.group([(["a", "b"], [1, 2])], path)
+    (tmp_path / "link").symlink_to("k.sets:a")
     for write in (
         lambda: bs.BitSet([7]).write(f"{path}:a"),
         lambda: bs.BitSet([7]).write(f"{path}:a", parts=1),
         lambda: bs.FolderWriter(f"{path}:a"),
+        lambda: bs.BitSet([7]).write(tmp_path / "link"),
+        lambda: bs.BitSet([7]).write(tmp_path / "link", parts=1),
     ):
         with pytest.raises(ValueError, match="is a set of"):
             write()
-    assert list(bs.open(f"{path}:a")) == [1] and [name.name for name in tmp_path.iterdir()] == ["k.sets"]
+    assert list(bs.open(f"{path}:a")) == [1] and sorted(os.listdir(tmp_path)) == ["k.sets", "link"]

@@ -406,14 +406,14 @@ fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str
             "free some space, or choose another folder (-T for temporary files, -o for the output where a command has it)"
         }
         (io::ErrorKind::PermissionDenied, "create") if path.exists() => {
-            "its folder must let you replace it; > FILE writes into the file that is there"
+            "the folder that it is in must let you replace it"
         }
         (_, "map") if no_map(source) => "it is no ordinary file: cat FILE > COPY makes one",
         (io::ErrorKind::OutOfMemory, "map") => {
             "ulimit -v or vm.max_map_count allows no more maps of files: give fewer files at a time"
         }
         (io::ErrorKind::OutOfMemory, _) if merges() => {
-            "raise --mem, or leave out --merge: it needs memory for each input at once"
+            "raise --mem; with several packed inputs, leave out --merge, which unpacks all of them at once"
         }
         (io::ErrorKind::OutOfMemory, _) => {
             "raise --mem, or lower --threads, which share parts of it"

@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// A working run checks for signals every few milliseconds.
 const GRACE: Duration = Duration::from_secs(1);
+/// The signals that end a run.
+const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// What comes sooner is the same signal: `timeout` sends it to the process and then to its group.
 const TWICE: Duration = Duration::from_millis(10);
 
@@ -39,8 +41,15 @@ impl Signals {
         }
         let watched = signals.clone();
         let waiter = thread::Builder::new().name("signals".into());
-        // Without this thread a first signal still ends a run, but not while it waits for a pipe.
-        let _ = waiter.spawn(move || watched.wait(wake, &again));
+        let waits = Arc::clone(&again);
+        // Without this thread a first signal does not end a run that waits for a pipe.
+        if waiter.spawn(move || watched.wait(wake, &waits)).is_err() {
+            let arm = |signal| flag::register(signal, Arc::clone(&again)).map(drop);
+            let armed = ENDING
+                .into_iter()
+                .try_for_each(|signal| if is_ignored(signal)? { Ok(()) } else { arm(signal) });
+            armed.map_err(Error::io("watch signals of", program))?;
+        }
         Ok(signals)
     }
 
@@ -52,7 +61,7 @@ impl Signals {
         again: &Arc<AtomicBool>,
     ) -> io::Result<PipeReader> {
         let (wake, woken) = io::pipe()?;
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in ENDING {
             if is_ignored(signal)? {
                 continue;
             }

@@ -205,25 +205,27 @@ impl Block {
         }
     }
 
-    /// Replaces container `index` by `container op (first ..= last)`; it may be empty afterwards.
-    pub(super) fn join_range(
+    /// Adds `first ..= last` to container `index`, or removes it; the container may be empty
+    /// afterwards.
+    pub(super) fn change_range(
         &mut self,
         index: usize,
-        op: Op,
+        adds: bool,
         [first, last]: [u32; 2],
         scratch: &mut Scratch,
     ) {
         match &mut self.body {
             #[expect(clippy::cast_possible_truncation, reason = "of a container")]
-            Body::Few { .. } if op == Op::Or && last - first < MAX_FEW as u32 => {
+            Body::Few { .. } if adds && last - first < MAX_FEW as u32 => {
                 for low in first..=last {
                     self.insert(index, low as u16);
                 }
             }
             Body::Few { .. } => {
+                let op = if adds { Op::Or } else { Op::AndNot };
                 self.join(index, op, Container::Runs(&[run(first, last)]), scratch);
             }
-            Body::Many(containers) => containers[index].join_range(op, [first, last], scratch),
+            Body::Many(containers) => containers[index].change_range(adds, [first, last], scratch),
         }
     }
 

@@ -415,12 +415,22 @@ impl Containers {
         }
     }
 
-    /// The same with a container that is the range from `first` to `last`; most containers change in
-    /// place.
-    pub(crate) fn join_range(&mut self, op: Op, key: u64, range: [u32; 2], scratch: &mut Scratch) {
+    /// Adds all values of a range with this key, or removes them. Most containers change in place.
+    pub(crate) fn change_range(
+        &mut self,
+        adds: bool,
+        key: u64,
+        [first, last]: [u32; 2],
+        scratch: &mut Scratch,
+    ) {
         match self.find(key) {
-            Ok(slot) => self.change(slot, |block| block.join_range(slot.index, op, range, scratch)),
-            Err(_) => self.join(op, key, Container::Runs(&[run(range[0], range[1])]), scratch),
+            Ok(slot) => self.change(slot, |block| {
+                block.change_range(slot.index, adds, [first, last], scratch);
+            }),
+            Err(slot) if adds => {
+                self.put(slot, key, Owned::copy(Container::Runs(&[run(first, last)]), scratch));
+            }
+            Err(_) => {}
         }
     }
 

@@ -101,7 +101,7 @@ impl IntegerSet {
         let Some((first, last)) = ends_of(&range) else { return };
         let mut scratch = Scratch::default();
         for key in first >> 16..=last >> 16 {
-            self.0.join_range(Op::Or, key, lows_at(key, first, last), &mut scratch);
+            self.0.change_range(true, key, lows_at(key, first, last), &mut scratch);
         }
     }
 
@@ -120,7 +120,7 @@ impl IntegerSet {
         let (from, to) = (first >> 16, last >> 16);
         let mut scratch = Scratch::default();
         for key in std::iter::once(from).chain((to > from).then_some(to)) {
-            self.0.join_range(Op::AndNot, key, lows_at(key, first, last), &mut scratch);
+            self.0.change_range(false, key, lows_at(key, first, last), &mut scratch);
         }
         if to - from > 1 {
             self.0.drop_range(from + 1..=to - 1);

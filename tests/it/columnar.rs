@@ -875,7 +875,8 @@ fn columns_of_runs_in_an_old_version_of_arrow_are_refused() {
             Arc::new(RunArray::<Int32Arrow>::try_new(&ends, &Int32Array::from(vec![8])).unwrap())
         };
         let ids: ArrayRef = Arc::new(Int64Array::from(vec![7, 9, 8]));
-        let columns = [("a", runs() as ArrayRef), ("b", runs()), ("id", ids)];
+        let columns =
+            [("first", Arc::clone(&ids)), ("a", runs() as ArrayRef), ("b", runs()), ("id", ids)];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         let options = IpcWriteOptions::try_new(8, false, version).unwrap();
         let file = File::create(work.file("t")).unwrap();
@@ -887,6 +888,36 @@ fn columns_of_runs_in_an_old_version_of_arrow_are_refused() {
         } else {
             assert_eq!(work.run("t --column id").quiet(), "7\n8\n9\n");
         }
+        assert_eq!(work.run("t --column first").quiet(), "7\n8\n9\n");
+    }
+}
+
+/// The largest batch need not be one of the first, nor have the most rows.
+#[test]
+fn every_packed_batch_counts_for_the_threads() {
+    let work = Workspace::new();
+    let batches: Vec<RecordBatch> = (0..20)
+        .map(|number| {
+            let (rows, len) = if number == 19 { (900, 3000) } else { (1000, 5) };
+            let keys: Vec<String> = (0..rows).map(|row| format!("{row:0len$}")).collect();
+            let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
+            let keys: ArrayRef = Arc::new(StringArray::from(keys));
+            RecordBatch::try_from_iter([("key", keys), ("id", ids)]).unwrap()
+        })
+        .collect();
+    let options = IpcWriteOptions::default();
+    let options = options.try_with_compression(Some(CompressionType::ZSTD)).unwrap();
+    let file = File::create(work.file("t")).unwrap();
+    let mut writer = FileWriter::try_new_with_options(file, &batches[0].schema(), options).unwrap();
+    for batch in &batches {
+        writer.write(batch).unwrap();
+    }
+    writer.finish().unwrap();
+    for (mem, threads) in [("128M", 1), ("128M", 16), ("1G", 16)] {
+        let line =
+            format!("group t --key key --column id -o k.sets --mem {mem} --threads {threads}");
+        work.set(&line, "").quiet();
+        assert_eq!(work.set("info k.sets --json", "").code, Some(0), "{mem} {threads}");
     }
 }
 

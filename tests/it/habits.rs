@@ -62,6 +62,13 @@ fn a_hint_says_what_helps_with_this_input() {
         work.write("par.csv", format!("{name},id\n5,7\n"));
         assert_eq!(work.run("par.csv --column 2 --header").quiet(), "7\n", "{name}");
     }
+    for name in ["FEA1", "PARE", "PAR1"] {
+        let text = format!("{name} 7\n{name} 5\n");
+        assert_eq!(
+            work.run_with("--column 2 --delimiter \\x20", text.as_bytes()).quiet(),
+            "5\n7\n"
+        );
+    }
     work.write("par.csv", "PAR1,id\n5,7\n");
     assert_eq!(work.run("--column id par.csv").quiet(), "7\n");
     work.set("build -o a.bits", "1\n").quiet();

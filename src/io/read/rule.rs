@@ -23,7 +23,7 @@ impl Purpose {
         self != Self::Values
     }
 
-    /// Refuses a table where the reader wants lines, and one that is not read at all. Where it wants binary numbers or lines of any
+    /// Refuses a table where the reader wants lines, and one of a format that is not read. Where it wants binary numbers or lines of any
     /// bytes, or leaves out malformed lines, it also refuses files in the formats of this crate.
     pub(super) fn check_head(
         self,

@@ -50,13 +50,13 @@ struct Reader {
     /// The decoder of the column; of a column with a dictionary, it gives the places in it.
     decoder: FileDecoder,
     dictionary: Option<Dictionary>,
-    place: Place,
+    buffers: ColumnBuffers,
 }
 
-/// The place of a column among the buffers of a batch. The texts of a column of views lie in any
+/// Which buffers of a batch a column has. The texts of a column of views lie in any
 /// number of buffers.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct ColumnBuffers {
     /// The buffers of the columns before it, without those of the texts of views, and how many of
     /// these columns have views; none if nobody can tell.
     before: Option<(usize, usize)>,
@@ -64,7 +64,7 @@ struct Place {
     own: Option<(usize, usize)>,
 }
 
-impl Place {
+impl ColumnBuffers {
     fn of(schema: &Schema, column: usize) -> Self {
         let fields = schema.fields();
         let [before, own] = [0..column, column..column + 1]
@@ -76,8 +76,8 @@ impl Place {
         self.own.is_some_and(|(_, views)| views > 0)
     }
 
-    /// The buffers of the column in `batch`; all if nobody can tell.
-    fn buffers(self, batch: &arrow_ipc::RecordBatch<'_>) -> Range<usize> {
+    /// The numbers of the buffers in `batch`; all if nobody can tell.
+    fn range(self, batch: &arrow_ipc::RecordBatch<'_>) -> Range<usize> {
         let range = || {
             let ((fixed, views), (own_fixed, own_views)) = self.before.zip(self.own)?;
             let mut counts = batch.variadicBufferCounts().into_iter().flatten().map(in_usize);
@@ -88,6 +88,13 @@ impl Place {
         };
         range().unwrap_or(0..usize::MAX)
     }
+}
+
+/// Whether one of these fields has runs, or has them inside.
+fn have_runs(fields: &[Arc<Field>]) -> bool {
+    let schema = Schema::new(fields.to_vec());
+    let mut fields = schema.flattened_fields().into_iter();
+    fields.any(|field| matches!(field.data_type(), DataType::RunEndEncoded(..)))
 }
 
 /// The buffers of fields, without those of the texts of views, and the number of columns of views.
@@ -338,14 +345,6 @@ impl ArrowTable {
         let TableOptions { column: wanted, keys, .. } = options;
         let outline = caught(|| Outline::of(&bytes))?;
         let Outline { schema, version, encodings, batches, dictionaries, early, rows } = outline;
-        let kinds = schema.flattened_fields().into_iter().map(Field::data_type);
-        if version < MetadataVersion::V5
-            && kinds.into_iter().any(|kind| matches!(kind, DataType::RunEndEncoded(..)))
-        {
-            // Some writers give these columns a buffer that the decoder does not pass over.
-            let what = "a column of runs in an old version of the format: write it in version 5";
-            return Err(unsupported(what).into());
-        }
         // Integers that are values of a dictionary may be codes of names: prefer plain ones.
         let has_plain = schema.fields().iter().any(|field| field.data_type().is_integer());
         let takes_encoded = wanted.is_some() || !has_plain;
@@ -355,6 +354,12 @@ impl ArrowTable {
         let may_be_keys = |kind: &DataType| kind.is_integer() || is_key(kind);
         let choose_keys = |wanted| choose(&candidates(&schema, may_be_keys), Some(wanted), KEYS);
         let keys = keys.map(choose_keys).transpose()?;
+        let read = &schema.fields()[..=column.max(keys.unwrap_or(0))];
+        if version < MetadataVersion::V5 && have_runs(read) {
+            // Some writers give these columns a buffer that the decoder does not pass over.
+            let what = "a column of runs in an old version of the format: write it in version 5";
+            return Err(unsupported(what).into());
+        }
         let places = Arc::new(with_places(&schema));
         let mut left = options.memory_bytes / 2;
         let mut reader = |column: usize| -> io::Result<Reader> {
@@ -376,7 +381,7 @@ impl ArrowTable {
                 }
                 _ => None,
             };
-            Ok(Reader { decoder, dictionary, place: Place::of(&schema, column) })
+            Ok(Reader { decoder, dictionary, buffers: ColumnBuffers::of(&schema, column) })
         };
         let values = reader(column)?;
         let keys = keys.map(&mut reader).transpose()?.map(Box::new);
@@ -387,7 +392,7 @@ impl ArrowTable {
         let packed_bytes = sizes.map(|(_, _, whole)| whole).max().unwrap_or(0);
         let readers = std::iter::once(&values).chain(keys.as_deref());
         let unpacked_bytes =
-            readers.map(|reader| unpacked_bytes(&bytes, &batches, &rows, reader.place));
+            readers.map(|reader| unpacked_bytes(&bytes, &batches, &rows, reader.buffers));
         let largest_bytes = unpacked_bytes.fold(packed_bytes, u64::max);
         let share = options.share_of_pages(largest_bytes.max(TableOptions::USUAL_PAGE_BYTES));
         bytes.limit_bytes = options.page_bytes(share);
@@ -428,13 +433,13 @@ impl ArrowTable {
             return Err(too_large("a record batch", whole, self.bytes.limit_bytes));
         }
         let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
-        let (limit_bytes, place) = (self.bytes.limit_bytes, reader.place);
+        let (limit_bytes, own) = (self.bytes.limit_bytes, reader.buffers);
         let unpacked =
             check(&buffer, head_bytes, MessageHeader::RecordBatch, limit_bytes, |batch| {
-                place.buffers(batch)
+                own.range(batch)
             })?;
         // A view has many buffers, of which none may be large.
-        if place.has_views() && unpacked > limit_bytes {
+        if own.has_views() && unpacked > limit_bytes {
             return Err(too_large("a column of a record batch", unpacked, limit_bytes));
         }
         let batch = caught(|| reader.decoder.read_record_batch(block, &buffer).map_err(error))?;
@@ -506,12 +511,12 @@ fn read_dictionary(
     Ok((parts.into(), taken))
 }
 
-/// The most bytes that a buffer of the column at `place` takes after unpacking, or all buffers of a
-/// column of views, by a look at the batches with the most rows. Damage is an error when a batch is
+/// The most bytes that a buffer of a column takes after unpacking, or all buffers of a column of
+/// views, by a look at the batches with the most rows. Damage is an error when a batch is
 /// read, and so is one that takes more.
-fn unpacked_bytes(bytes: &FileBytes, batches: &[Block], rows: &[u64], place: Place) -> u64 {
+fn unpacked_bytes(bytes: &FileBytes, batches: &[Block], rows: &[u64], own: ColumnBuffers) -> u64 {
     /// Batches to look at.
-    const MOST: usize = 16;
+    const MOST: usize = 1 << 12;
     let mut order: Vec<usize> = (0..batches.len()).collect();
     let most = MOST.min(order.len());
     if most < order.len() {
@@ -527,8 +532,8 @@ fn unpacked_bytes(bytes: &FileBytes, batches: &[Block], rows: &[u64], place: Pla
             return Ok(0);
         }
         let (mut sum, mut largest) = (0_u64, 0);
-        let own = place.buffers(&batch);
-        for buffer in batch.buffers().iter().flatten().skip(own.start).take(own.len()) {
+        let range = own.range(&batch);
+        for buffer in batch.buffers().iter().flatten().skip(range.start).take(range.len()) {
             let start = u64::try_from(buffer.offset()).map_err(|_| invalid("a negative offset"))?;
             let start = at.saturating_add(head_bytes).saturating_add(start);
             let unpacked = match buffer.length() {
@@ -538,7 +543,7 @@ fn unpacked_bytes(bytes: &FileBytes, batches: &[Block], rows: &[u64], place: Pla
             largest = unpacked.unwrap_or(0).max(largest);
             sum = unpacked.unwrap_or(0).saturating_add(sum);
         }
-        Ok(if place.has_views() { sum } else { largest })
+        Ok(if own.has_views() { sum } else { largest })
     };
     order[..most].iter().filter_map(|batch| caught(|| look(batch)).ok()).max().unwrap_or(0)
 }

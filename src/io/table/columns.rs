@@ -74,6 +74,14 @@ pub(super) fn unsupported(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, what.into())
 }
 
+/// The name of a column on one line.
+pub(super) fn shown(name: &str) -> String {
+    let escaped = |sign: char| {
+        if sign.is_control() { sign.escape_debug().to_string() } else { sign.to_string() }
+    };
+    name.chars().map(escaped).collect()
+}
+
 /// A column of the file.
 pub(super) struct Candidate {
     pub(super) name: String,
@@ -124,7 +132,7 @@ pub(super) fn choose(
     match &candidates[index] {
         Candidate { other: None, .. } => Ok(index),
         Candidate { name, other: Some(other), .. } => {
-            let what = format!("column {name:?} holds {other}, not {kind}");
+            let what = format!("column \"{}\" holds {other}, not {kind}", shown(name));
             Err(Refused::Column(ColumnFault::OtherType, what))
         }
     }
@@ -153,7 +161,7 @@ pub(super) fn choose_numbers(
         Candidate { other: Some(_), is_decimal: true, .. } => Ok((index, Stored::Decimals)),
         Candidate { other: None, .. } => Ok((index, Stored::Integers)),
         Candidate { name, other: Some(other), .. } => {
-            let what = format!("column {name:?} holds {other}, not {NUMBERS}");
+            let what = format!("column \"{}\" holds {other}, not {NUMBERS}", shown(name));
             Err(Refused::Column(ColumnFault::OtherType, what))
         }
     }
@@ -166,7 +174,7 @@ pub(super) fn choose_any(
 ) -> Result<usize, Refused> {
     let list = |integers_only: bool| {
         let names = candidates.iter().filter(|found| !integers_only || found.other.is_none());
-        let mut names = names.map(|found| found.name.escape_debug().to_string());
+        let mut names = names.map(|found| shown(&found.name));
         let mut list = names.by_ref().take(LISTED).collect::<Vec<_>>().join(", ");
         if names.next().is_some() {
             list.push_str(", …");
@@ -179,10 +187,16 @@ pub(super) fn choose_any(
             let mut named = (0..candidates.len()).filter(|&index| candidates[index].name == *name);
             let (Some(index), another) = (named.next(), named.next()) else {
                 let there = list(false);
-                return refused(format!("no column is named {name:?}; there are {there}"));
+                return refused(format!(
+                    "no column is named \"{}\"; there are {there}",
+                    shown(name)
+                ));
             };
             if another.is_some() {
-                return refused(format!("several columns are named {name:?}: give its number"));
+                return refused(format!(
+                    "several columns are named \"{}\": give its number",
+                    shown(name)
+                ));
             }
             index
         }

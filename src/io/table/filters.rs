@@ -3,7 +3,7 @@
 //! Source: <https://parquet.apache.org/docs/file-format/bloomfilter/>.
 
 use super::bytes::FileBytes;
-use super::columns::{Candidate, Refused, choose_any, invalid};
+use super::columns::{Candidate, Refused, choose_any, invalid, shown};
 use super::parquet::{is_decimal, metadata_of, sign_of_type};
 use crate::error::{ColumnFault, Result};
 use crate::number::Column;
@@ -63,8 +63,10 @@ impl ColumnFilters {
         let column = Arc::clone(&columns[index]);
         let is_integer = matches!(column.physical_type(), Physical::INT32 | Physical::INT64);
         let not_asked = |has: &str| {
-            let what =
-                format!("column {:?} has {has}, which are not asked", candidates[index].name);
+            let what = format!(
+                "column \"{}\" has {has}, which are not asked",
+                shown(&candidates[index].name)
+            );
             Refused::Column(ColumnFault::OtherType, what)
         };
         if is_decimal(&column) && !(is_integer && column.type_scale() == 0) {
@@ -82,7 +84,7 @@ impl ColumnFilters {
         let filters = filters.collect::<io::Result<Vec<_>>>()?;
         // A file without rows has no filters.
         if !filters.is_empty() && !filters.iter().any(Option::is_some) {
-            let what = format!("column {:?} has no Bloom filter", candidates[index].name);
+            let what = format!("column \"{}\" has no Bloom filter", shown(&candidates[index].name));
             return Err(Refused::Column(ColumnFault::NoFilter, what));
         }
         let is_signed = sign_of_type(&column).unwrap_or(true);
@@ -92,8 +94,8 @@ impl ColumnFilters {
     /// What a key of the column must be, in words.
     pub(crate) fn expected(&self) -> &'static str {
         match self.column.physical_type() {
-            Physical::INT32 if self.is_signed => "an integer of 32 bits with a sign",
-            Physical::INT64 if self.is_signed => "an integer of 64 bits with a sign",
+            Physical::INT32 if self.is_signed => "an integer of 32 bits, which may be negative",
+            Physical::INT64 if self.is_signed => "an integer of 64 bits, which may be negative",
             Physical::INT32 => "an integer of 32 bits without a sign",
             Physical::INT64 => "an integer of 64 bits without a sign",
             Physical::FLOAT | Physical::DOUBLE => "a number",
@@ -105,7 +107,7 @@ impl ColumnFilters {
 
     /// The bytes of a key as the column stores it; none if the column cannot store such a text.
     pub(crate) fn key(&self, text: &[u8]) -> Option<Vec<u8>> {
-        // Numbers in text have no plus sign anywhere.
+        // As in text, a number does not begin with a plus sign.
         let number = || str::from_utf8(text).ok().filter(|text| !text.starts_with('+'));
         Some(match self.column.physical_type() {
             Physical::INT32 if self.is_signed => {

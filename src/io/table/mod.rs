@@ -143,15 +143,16 @@ impl TableFormat {
     }
 }
 
-/// The format of a table that begins with these bytes and is not read.
+/// The format of a table that begins with these bytes, which no text does, and is not read.
 pub(crate) fn unread_table(bytes: &[u8]) -> Option<UnreadTable> {
-    let (magic, rest) = bytes.split_first_chunk()?;
-    let format = match magic {
-        b"PARE" => UnreadTable::EncryptedParquet,
-        b"FEA1" => UnreadTable::Feather1,
-        _ => return None,
-    };
-    (!goes_on_as_text(rest)).then_some(format)
+    match bytes {
+        // Its first part has a length below 2 MiB, or is of the usual form.
+        [b'P', b'A', b'R', b'E', 0x15, ..] | [b'P', b'A', b'R', b'E', _, _, 0..0x20, 0, ..] => {
+            Some(UnreadTable::EncryptedParquet)
+        }
+        [b'F', b'E', b'A', b'1', 0, 0, 0, 0, ..] => Some(UnreadTable::Feather1),
+        _ => None,
+    }
 }
 
 /// Whether text has these bytes behind the mark. In a table a control character follows soon.

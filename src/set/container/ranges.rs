@@ -9,12 +9,17 @@ use std::ops::Range;
 const SHORT: u32 = 32;
 
 impl Owned {
-    /// Replaces the container by `self op (first ..= last)`. It may be empty afterwards.
-    pub(crate) fn join_range(&mut self, op: Op, [first, last]: [u32; 2], scratch: &mut Scratch) {
-        match op {
-            Op::Or => self.insert_range(first, last, scratch),
-            Op::AndNot => self.remove_range(first, last, scratch),
-            Op::And | Op::Xor => self.join(op, Container::Runs(&[run(first, last)]), scratch),
+    /// Adds `first ..= last`, or removes it. The container may be empty afterwards.
+    pub(crate) fn change_range(
+        &mut self,
+        adds: bool,
+        [first, last]: [u32; 2],
+        scratch: &mut Scratch,
+    ) {
+        if adds {
+            self.insert_range(first, last, scratch);
+        } else {
+            self.remove_range(first, last, scratch);
         }
     }
 
@@ -170,12 +175,12 @@ mod tests {
                     _ => random.u32(..SPAN),
                 };
                 let last = (first + random.u32(..most)).min(SPAN - 1);
-                let op = [Op::Or, Op::AndNot][random.usize(..2)];
-                met.insert((kind(&owned), op == Op::Or));
-                owned.join_range(op, [first, last], &mut scratch);
+                let adds = random.bool();
+                met.insert((kind(&owned), adds));
+                owned.change_range(adds, [first, last], &mut scratch);
                 let behind = model.split_off(&first).split_off(&(last + 1));
                 model.extend(behind);
-                if op == Op::Or {
+                if adds {
                     model.extend(first..=last);
                 }
                 assert_eq!(owned.len() as usize, model.len(), "{first}..={last}");
@@ -192,20 +197,20 @@ mod tests {
         let mut scratch = Scratch::default();
         let mut owned = Owned::copy(Container::Runs(&[run(0, SPAN - 1)]), &mut scratch);
         for start in (0..SPAN).step_by(64) {
-            owned.join_range(Op::AndNot, [start, start + 61], &mut scratch);
+            owned.change_range(false, [start, start + 61], &mut scratch);
         }
         assert_eq!(owned.len(), SPAN / 32);
         assert!(owned.heap_bytes() <= 2 * plain_bytes(owned.len()), "{}", owned.heap_bytes());
-        owned.join_range(Op::Or, [0, SPAN - 1], &mut scratch);
+        owned.change_range(true, [0, SPAN - 1], &mut scratch);
         assert_eq!((owned.heap_bytes(), kind(&owned)), (0, "few runs"));
         // Of many runs a few are left; room for more runs goes with `optimize`.
         for start in (0..60_000).step_by(60) {
-            owned.join_range(Op::AndNot, [start, start + 19], &mut scratch);
+            owned.change_range(false, [start, start + 19], &mut scratch);
         }
         let heap_bytes = owned.heap_bytes();
         assert_eq!((kind(&owned), heap_bytes >= 4000), ("runs", true));
         assert!(!owned.optimize(&mut scratch) && owned.heap_bytes() < heap_bytes);
-        owned.join_range(Op::AndNot, [200, SPAN - 1], &mut scratch);
+        owned.change_range(false, [200, SPAN - 1], &mut scratch);
         assert!(owned.heap_bytes() <= 64, "{}", owned.heap_bytes());
     }
 }

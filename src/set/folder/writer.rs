@@ -59,7 +59,7 @@ impl FolderWriter {
     ///
     /// # Errors
     ///
-    /// If `path` is empty, something else is there, or the system refuses the temporary folder.
+    /// If `path` is empty, names a set inside a `.sets` file, something else is there, or the system refuses the temporary folder.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         if path.as_os_str().is_empty() {
@@ -314,8 +314,7 @@ fn manifest_of(folder: &Path) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// The folder whose manifest is the file at `path`, or names it as a part, or is or names the one to
-/// which a link of this name leads.
+/// The folder to which the file at `path` belongs, as its manifest or as a part. Links are followed.
 pub(in crate::set) fn folder_of_part(path: &Path) -> Result<Option<PathBuf>> {
     let end = end_of_links(path)?;
     let behind = (end != path).then_some(&*end);

@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks, check_page};
+use crate::io::write::end_of_links;
 use crate::set::file::Representation;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -30,21 +31,26 @@ pub(super) fn halves(name: &[u8]) -> impl Iterator<Item = (&Path, &[u8])> {
 }
 
 /// Refuses the name of a set inside of a `.sets` file, `FILE:KEY`, for an output: a file of this name
-/// would hide the set.
+/// would hide the set. So would a file to which a link leads that has such a name.
 ///
 /// # Errors
 ///
-/// [`Error::Usage`], unless a file has this whole name.
+/// [`Error::Usage`], unless a file has this whole name; or if links lead in a circle.
 pub(crate) fn no_set_inside(path: &Path) -> Result<()> {
-    let mut files = halves(path.as_os_str().as_bytes()).map(|(file, _)| file);
-    match files.find(|file| is_sets_file(file)) {
-        Some(file) if path.symlink_metadata().is_err() => Err(Error::usage(format!(
-            "{} is a set of {}, which one output cannot replace: group the rows again, or choose another name",
-            path.display(),
-            file.display()
-        ))),
-        _ => Ok(()),
+    let end = end_of_links(path)?;
+    for path in [path, &*end] {
+        let mut files = halves(path.as_os_str().as_bytes()).map(|(file, _)| file);
+        if path.symlink_metadata().is_err()
+            && let Some(file) = files.find(|file| is_sets_file(file))
+        {
+            return Err(Error::usage(format!(
+                "{} is a set of {}, which one output cannot replace: group the rows again, or choose another name",
+                path.display(),
+                file.display()
+            )));
+        }
     }
+    Ok(())
 }
 
 /// The fields of the header.

@@ -328,9 +328,20 @@ fn a_signal_that_is_ignored_ends_nothing() {
     }
 }
 
-/// `timeout` sends its signal to the program, and then to the group, of which the program is one.
+/// `timeout` sends its signal to the program, and then to the group, of which the program is one. A
+/// busy machine may take longer between the two, but not each time.
 #[test]
 fn a_signal_that_comes_twice_at_once_is_one_signal() {
+    let told = (0..20).any(|_| {
+        let message = twice_at_once();
+        assert!(message.is_empty() || message.ends_with(INTERRUPTED), "{message}");
+        !message.is_empty()
+    });
+    assert!(told);
+}
+
+/// The last words of a program to which a signal came twice. It leaves nothing.
+fn twice_at_once() -> String {
     let work = Workspace::new();
     let mut child = hungry(&work, 20_000, "--mem 64M --strategy spill -T . -o out --rejects bad");
     wait_until_it_handles_signals(&child);
@@ -341,8 +352,8 @@ fn a_signal_that_comes_twice_at_once_is_one_signal() {
     let mut message = String::new();
     std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut message).unwrap();
     assert_eq!(status.signal(), Some(Signal::TERM.as_raw()));
-    assert!(message.ends_with(INTERRUPTED), "{message}");
     assert_eq!(work.names(), Vec::<String>::new());
+    message
 }
 
 /// The first signal lets the program end by itself for a while, and then say so. A busy
