@@ -352,7 +352,9 @@ pub enum DataChange {
 impl fmt::Display for DataChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Longer(1) => f.write_str("it is 1 byte longer"),
             Self::Longer(bytes) => write!(f, "it is {bytes} bytes longer"),
+            Self::Shorter(1) => f.write_str("it is 1 byte shorter"),
             Self::Shorter(bytes) => write!(f, "it is {bytes} bytes shorter"),
             Self::Other(offset) => write!(f, "the block at byte {offset} has changed"),
         }

@@ -25,7 +25,7 @@ pub enum BuildError {
     #[error("a filter has 1 to {MAX_HASHES} hash functions, not {0}")]
     Hashes(u32),
     /// There are no counters of this size, or this design has no counters.
-    #[error("only counting filters have counters, of 2, 4 or 8 bits; not {0}")]
+    #[error("counters have 2, 4 or 8 bits, and only counting filters have them: not {0}")]
     CounterBits(u32),
     /// The scheme has only filters of the design [`Standard`](super::Standard).
     #[error("the hash function {0} is for standard filters only")]

@@ -128,12 +128,18 @@ impl<D: Design> Builder<D> {
     pub fn build(self) -> Result<Filter<D>, BuildError> {
         let spec = self.spec()?;
         let filter = self.layer(spec)?;
-        // The size follows from a formula that knows nothing of keys with the same hash.
+        self.check_collisions(spec)?;
+        Ok(filter)
+    }
+
+    /// Refuses a rate that is lower than hashes of the expected keys allow. The size follows from a
+    /// formula that knows nothing of keys with the same hash.
+    pub(crate) fn check_collisions(&self, spec: Spec) -> Result<(), BuildError> {
         match (self.keys, self.rate) {
             (Some(keys), Some(rate)) if spec.with_collisions(0.0, real(keys)) > rate => {
                 Err(BuildError::Collisions { keys, rate })
             }
-            _ => Ok(filter),
+            _ => Ok(()),
         }
     }
 

@@ -102,7 +102,7 @@ fn column_hint(program: &str, fault: ColumnFault) -> Option<&'static str> {
             "write one as integers: casts are the task of the program that writes the file"
         }
         ColumnFault::NoBitmaps => return None,
-        ColumnFault::NotChosen if program == "bitset" => {
+        ColumnFault::NotChosen if program == "bitset" && options().all(|word| word != "bloom") => {
             "choose one of its columns with --column, or make a set of one: bitset build --column; the --key of group may be bytes"
         }
         ColumnFault::NotChosen => "choose one of its columns with --column",

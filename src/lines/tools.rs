@@ -314,7 +314,11 @@ impl LineTools {
         };
         // Keys that a caller expects must have room; of those that are guessed, fewer may come.
         let (keys, least) = match first.expected_keys() {
-            Some(keys) => (keys, Growing::first_spec(&first)?.size_bytes()),
+            Some(keys) => {
+                let spec = Growing::first_spec(&first)?;
+                first.check_collisions(spec)?;
+                (keys, spec.size_bytes())
+            }
             None => (guess()?, 0),
         };
         let memory_bytes = self.memory_beside(&files).distinct_filter();

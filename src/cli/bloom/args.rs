@@ -76,10 +76,10 @@ pub(super) enum BloomCommand {
         #[arg(long, conflicts_with_all = ["keys", "rate", "design", "seed"])]
         exact: bool,
         /// Make room for N different lines at first; the filter grows if there are more
-        #[arg(short = 'n', long, value_name = "N")]
+        #[arg(short = 'n', long, allow_negative_numbers = true, value_name = "N")]
         keys: Option<Count>,
         /// Drop at most this share of the new lines by mistake
-        #[arg(short = 'p', long, value_name = "RATE", value_parser = rate, default_value_t = DEDUP_RATE)]
+        #[arg(short = 'p', long, allow_negative_numbers = true, value_name = "RATE", value_parser = rate, default_value_t = DEDUP_RATE)]
         rate: f64,
         /// Where the bits of a line lie
         #[arg(long, value_name = "DESIGN", default_value = "blocked")]
@@ -101,12 +101,12 @@ pub(super) enum BloomCommand {
         /// Another
         b: PathBuf,
         /// Rate of false positives of the filter before the comparison; it changes the speed, not the result
-        #[arg(short = 'p', long, value_name = "RATE", value_parser = rate, default_value_t = 0.01)]
+        #[arg(short = 'p', long, allow_negative_numbers = true, value_name = "RATE", value_parser = rate, default_value_t = 0.01)]
         rate: f64,
         /// Print the number of lines only
         #[arg(long)]
         count: bool,
-        /// Print the plan and its cost; compare nothing
+        /// Print the plan and its cost; compare nothing, and write no FILE
         #[arg(long, conflicts_with = "count")]
         explain: bool,
         #[command(flatten)]
@@ -131,7 +131,7 @@ pub(super) enum BloomCommand {
         /// A .bloom file, or one of Guava, of DCSO's bloom or of Spark
         filter: PathBuf,
         /// The promised rate; by default the rate in the file
-        #[arg(short = 'p', long, value_name = "RATE", value_parser = rate)]
+        #[arg(short = 'p', long, allow_negative_numbers = true, value_name = "RATE", value_parser = rate)]
         rate: Option<f64>,
         /// Ask for N random keys; by default as many as the promise needs, at most 200 million
         #[arg(long, value_name = "N")]
@@ -175,19 +175,32 @@ pub(in crate::cli) fn rate(text: &str) -> Result<f64, &'static str> {
 #[derive(Debug, clap::Args)]
 pub(super) struct PlanArgs {
     /// Numbers of keys, such as 1000000, 50M or 1e9
-    #[arg(short = 'n', long, value_name = "N,…", value_delimiter = ',', required = true)]
+    #[arg(
+        short = 'n',
+        long,
+        allow_negative_numbers = true,
+        value_name = "N,…",
+        value_delimiter = ',',
+        required = true
+    )]
     pub(super) keys: Vec<Count>,
     /// Rates of false positives
-    #[arg(short = 'p', long, value_name = "RATE,…", value_parser = rate, value_delimiter = ',', default_value = "0.01")]
+    #[arg(short = 'p', long, allow_negative_numbers = true, value_name = "RATE,…", value_parser = rate, value_delimiter = ',', default_value = "0.01")]
     pub(super) rate: Vec<f64>,
     /// Bits a key instead of rates
-    #[arg(long, value_name = "BITS,…", value_delimiter = ',', conflicts_with = "rate")]
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "BITS,…",
+        value_delimiter = ',',
+        conflicts_with = "rate"
+    )]
     pub(super) bits_per_key: Vec<f64>,
     /// Only this design
     #[arg(long, value_name = "DESIGN")]
     pub(super) design: Option<DesignChoice>,
     /// Bits of a counter: 2, 4 or 8
-    #[arg(long, value_name = "BITS")]
+    #[arg(long, allow_negative_numbers = true, value_name = "BITS")]
     pub(super) counter_bits: Option<u32>,
     /// Print the cost of `common` for two files of N lines each, within --mem
     #[arg(long, conflicts_with_all = ["design", "bits_per_key", "counter_bits", "json"])]
@@ -204,19 +217,19 @@ pub(super) struct PlanArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct SizeArgs {
     /// Number of different keys; by default the command counts the lines first
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, allow_negative_numbers = true, value_name = "N")]
     pub(super) keys: Option<Count>,
     /// Rate of false positives once all keys are in the filter [default: 0.01; 0.03 with --to guava or spark]
-    #[arg(short = 'p', long, value_name = "RATE", value_parser = rate)]
+    #[arg(short = 'p', long, allow_negative_numbers = true, value_name = "RATE", value_parser = rate)]
     pub(super) rate: Option<f64>,
     /// Bits, or counters, a key instead of a rate
-    #[arg(long, value_name = "BITS", conflicts_with = "rate")]
+    #[arg(long, allow_negative_numbers = true, value_name = "BITS", conflicts_with = "rate")]
     pub(super) bits_per_key: Option<f64>,
     /// Where the bits of a key lie
     #[arg(long, value_name = "DESIGN", default_value = "standard")]
     pub(super) design: DesignChoice,
     /// Bits of a counter: 2, 4 or 8
-    #[arg(long, value_name = "BITS")]
+    #[arg(long, allow_negative_numbers = true, value_name = "BITS")]
     pub(super) counter_bits: Option<u32>,
     /// Number of hash functions; by default the best number
     #[arg(long, value_name = "K")]

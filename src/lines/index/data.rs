@@ -39,7 +39,7 @@ impl Data {
         let bytes = map_file(&file).map_err(Error::io("map", path))?;
         refuse_others(&path.display().to_string(), &bytes)?;
         if Compression::of_content(&bytes).is_some() {
-            let what = "is compressed: its lines cannot be read one by one";
+            let what = "is compressed: its lines cannot be read one by one; unpack it first";
             return Err(Error::usage(format!("{} {what}", path.display())));
         }
         Ok(Self { path: path.into(), file, bytes, opened })

@@ -115,7 +115,8 @@ impl KeyRule {
         let fields: Vec<_> = fields(text, delimiter).take(wanted + 1).collect();
         if fields.len() > wanted {
             let text = text.escape_ascii();
-            return Err(Error::usage(format!("\"{text}\" has more than {wanted} columns")));
+            let columns = if wanted == 1 { "column" } else { "columns" };
+            return Err(Error::usage(format!("\"{text}\" has more than {wanted} {columns}")));
         }
         let fields = (0..wanted).map(|index| fields.get(index).map_or(&[][..], |field| field));
         Ok(joined(fields, delimiter, text.len()).into())

@@ -219,11 +219,17 @@ impl BlockIndex {
         for number in 0..facts.groups() {
             let group = self.index.group(number)?;
             let first = number.saturating_mul(facts.group_blocks);
+            let rows_before = found;
             for (inside, block) in (0..group.shape.blocks).zip(first..) {
                 Error::if_cancelled(progress)?;
                 progress.advance(1);
                 sums.update(&self.index.block(block)?.1.to_le_bytes());
                 before = self.check_rows(&group, inside, block, before, &mut found)?;
+            }
+            if rows_before.checked_add(group.rows) != Some(found) {
+                return Err(self
+                    .index
+                    .damage(0, "the rows of a group are not those of its blocks"));
             }
         }
         if (found, sums.digest()) != (facts.rows, facts.data_checksum) {
