@@ -23,8 +23,9 @@ impl Purpose {
         self != Self::Values
     }
 
-    /// Refuses a table where the reader wants lines, and one of a format that is not read. Where it wants binary numbers or lines of any
-    /// bytes, or leaves out malformed lines, it also refuses files in the formats of this crate.
+    /// Refuses a table where the reader wants lines, and one of a format that is not read. Where it
+    /// wants binary numbers or lines of any bytes, or leaves out malformed lines, it also refuses
+    /// files in the formats of this crate.
     pub(super) fn check_head(
         self,
         name: &str,
@@ -55,7 +56,7 @@ impl Purpose {
                 let article = if format.title().starts_with('A') { "an" } else { "a" };
                 let advice = match self {
                     Self::Text => "make a set of one of its columns",
-                    _ => "bitsort --column prints the numbers of one of its columns as lines",
+                    _ => "write one of its columns as lines first",
                 };
                 let title = format.title();
                 format!("is {article} {title} file, which has rows, not lines: {advice}")

@@ -60,9 +60,11 @@ pub(super) fn invalid(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.lines().next().unwrap_or_default())
 }
 
-/// The error of a library that unpacks: one of the system as it is, or that of damaged bytes.
+/// The error of a library that unpacks: one of the system, or of this crate, as it is, or that of
+/// damaged bytes.
 pub(super) fn of_packed(error: io::Error) -> io::Error {
-    if error.kind() == io::ErrorKind::Other && error.raw_os_error().is_none() {
+    let is_ours = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).is_some();
+    if error.kind() == io::ErrorKind::Other && error.raw_os_error().is_none() && !is_ours {
         invalid(format!("its packed data is damaged: {error}"))
     } else {
         error
