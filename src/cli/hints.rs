@@ -166,7 +166,7 @@ fn line_hint(
             "it is no text, and lines that are looked up are text: bitsort --from u64le FILE | makes lines of plain integers"
         }
         _ if is_binary(excerpt) => {
-            "it is no text: bitset identify FILE tells what it is, bitset convert reads sets of other programs, --from u32le or u64le takes plain integers"
+            "it is no text: bitset identify FILE tells what it is, bitset convert reads sets of other programs that are not packed, --from u32le or u64le takes plain integers"
         }
         Malformed::LineTooLong if program == "bitset" => {
             "a line has one number, range or block: check the line ends"

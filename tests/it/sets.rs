@@ -462,6 +462,13 @@ fn sets_of_other_programs_are_recognized_and_read() {
     work.set("cat a -o a.gz --to text", "").quiet();
     let plain = work.set("cat a", "").quiet().clone();
     assert_eq!(*work.set("convert a.gz", "").quiet(), plain);
+    for from in ["bitmap-lsb", "roaring", "iceberg"] {
+        work.set(&format!("convert a.gz --from {from}"), "").refused("unpack it first");
+    }
+    let many: Vec<u8> = [0, 33].into_iter().chain(0..33).collect();
+    work.write("many", many);
+    work.set("convert many --from clickhouse-u32", "")
+        .refused("byte 1: a small set has at most 32");
     let told =
         "a.gz: file packed as .gz; other commands unpack it if it has numbers or a set of bitset\n";
     assert_eq!(work.set("identify a.gz", "").quiet(), told);

@@ -7,7 +7,7 @@ use crate::bloom::FilterKind;
 use crate::cli::exit::say;
 use crate::cli::notation::NotationArgs;
 use crate::cli::stdout::print_line;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::compression::Compression;
 use crate::io::page::is_own_file;
 use crate::io::read::map;
@@ -95,6 +95,15 @@ pub(super) fn convert(
     }
     let bytes = map(path)?;
     let name = path.display().to_string();
+    let is_raw = matches!(reading.from, Some(Origin::Raw(_)));
+    if reading.from.is_some()
+        && let Some(packed) = Compression::of_named(&name, &bytes, is_raw)
+    {
+        let suffix = packed.suffix();
+        return Err(Error::usage(format!(
+            "{name} is packed as .{suffix}, which convert --from does not unpack: unpack it first"
+        )));
+    }
     let found = Foreign::of(&bytes);
     reading.check(found, &name)?;
     let is_noted = source.notation() != NotationArgs::default();

@@ -23,6 +23,9 @@ pub(super) fn read<'b>(bytes: &'b [u8], widths: &[usize]) -> Result<Content<'b>,
     match bytes.first() {
         Some(0) => {
             let (count, values) = counted(bytes)?;
+            if count > MOST_SMALL {
+                return Err(Damage { offset: 1, what: "a small set has at most 32 values" });
+            }
             let width = small_width(count, values.len(), widths).ok_or(Damage {
                 offset: 2,
                 what: "the number of bytes is not that of so many values",

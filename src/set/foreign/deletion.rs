@@ -7,7 +7,7 @@
 //! Sources: the Puffin specification of Iceberg; `PROTOCOL.md` of Delta Lake; RFC 32 of `ZeroMQ`.
 
 use super::{Content, shifted, short, treemap};
-use crate::set::view::{Damage, SetView, Shape, Table, TreemapView, check_buckets};
+use crate::set::view::{Bucket, Damage, SetView, Shape, Table, TreemapView, check_buckets};
 use byteorder::{BigEndian, ByteOrder};
 use std::ops::Range;
 
@@ -30,13 +30,23 @@ fn behind_magic(bytes: &[u8]) -> Result<&[u8], Damage> {
 pub(super) fn unframed(bytes: &[u8]) -> Result<Content<'_>, Damage> {
     let bitmap = behind_magic(bytes)?;
     let content = treemap(bitmap).map_err(shifted(4))?;
-    if let Content::Treemap(_, buckets) = &content
-        && let Some(last) = buckets.last().filter(|last| last.key > i32::MAX.cast_unsigned())
-    {
-        let what = "a position in a data file has 63 bits";
-        return Err(Damage { offset: last.offset + 4, what });
+    if let Content::Treemap(_, buckets) = &content {
+        check_keys(buckets).map_err(shifted(4))?;
     }
     Ok(content)
+}
+
+/// Refuses a bitmap with positions of 2^63 and above.
+fn check_keys(buckets: &[Bucket]) -> Result<(), Damage> {
+    /// Bytes of the key, before the place of the bucket.
+    const KEY_BYTES: u64 = 4;
+    match buckets.last().filter(|last| last.key > i32::MAX.cast_unsigned()) {
+        Some(last) => {
+            let what = "a position in a data file has 63 bits";
+            Err(Damage { offset: last.offset - KEY_BYTES, what })
+        }
+        None => Ok(()),
+    }
 }
 
 /// The set of a vector with its length and its checksum, and nothing else.
@@ -83,7 +93,11 @@ pub(super) fn file_parts(bytes: &[u8]) -> Result<Vec<Range<usize>>, Damage> {
 
 /// The set of a vector as text. White space at either end is ignored.
 pub(super) fn inline(text: &[u8]) -> Result<Content<'static>, Damage> {
-    let text = text.trim_ascii();
+    let blanks = text.len() - text.trim_ascii_start().len();
+    trimmed(text.trim_ascii()).map_err(shifted(blanks))
+}
+
+fn trimmed(text: &[u8]) -> Result<Content<'static>, Damage> {
     let bytes = from_z85(text)?;
     let bitmap = behind_magic(&bytes)?;
     // Up to 3 zeros fill the last characters.
@@ -98,12 +112,9 @@ pub(super) fn inline(text: &[u8]) -> Result<Content<'static>, Damage> {
     }
     let in_text = |damage: Damage| Damage { offset: (damage.offset + 4) / 4 * 5, ..damage };
     let (bitmap, (buckets, _)) = found.map_err(in_text)?;
+    check_keys(&buckets).map_err(in_text)?;
     let view = SetView(Shape::Treemap(TreemapView::new(bitmap, Table::Walked(&buckets))));
-    let set = view.to_set().map_err(in_text)?;
-    if set.max().is_some_and(|max| max > i64::MAX.cast_unsigned()) {
-        return Err(Damage { offset: 0, what: "a position in a data file has 63 bits" });
-    }
-    Ok(Content::Memory(set))
+    Ok(Content::Memory(view.to_set().map_err(in_text)?))
 }
 
 /// The digits of Z85.

@@ -10,6 +10,8 @@ use std::ops::Range;
 pub(super) const MAGIC: [u8; 4] = *b"PFA1";
 /// Bytes behind the footer: its length, flags, and the magic number.
 const TAIL_BYTES: usize = 12;
+/// A footer takes up to 17 times its bytes in memory, and has about 300 bytes for each vector.
+const MOST_FOOTER_BYTES: usize = 3 << 20;
 /// The type of the blobs that are sets.
 const DELETION_VECTOR: &str = "deletion-vector-v1";
 
@@ -63,6 +65,9 @@ fn footer(bytes: &[u8]) -> Result<Range<usize>, Damage> {
         return Err(wrong(rest.len() + 4, "the footer has flags that are not known"));
     }
     let length = usize::try_from(i32::from_le_bytes([a, b, c, d])).ok();
+    if length.is_some_and(|length| length > MOST_FOOTER_BYTES) {
+        return Err(wrong(rest.len(), "the footer has more than 3 MiB"));
+    }
     let start = length.and_then(|length| rest.len().checked_sub(length));
     let outside = || wrong(rest.len(), "the footer is longer than the file");
     // Leave room for the magic number before the footer, and for the one at the start of the file.

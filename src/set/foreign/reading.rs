@@ -162,7 +162,7 @@ impl Reading {
             Some(Origin::Bytes(format)) => decode_as(bytes, format, name),
             Some(Origin::Roaring) => decode_portable(bytes, name),
             Some(Origin::Raw(order)) => raw_bitmap(bytes, order, self.base.unwrap_or(0))
-                .map_err(|error| Error::usage(error.to_string())),
+                .map_err(|error| Error::usage(format!("{name}: {error}"))),
             Some(Origin::SparkBitmap) => {
                 Err(Error::usage(format!("{name} is read as a table, not as bytes")))
             }

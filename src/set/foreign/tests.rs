@@ -350,3 +350,23 @@ fn a_file_of_delta_lake_without_vectors_was_cut() {
         assert!(decode_as(&bytes[..cut], ForeignFormat::Delta, "cut").is_err(), "cut at {cut}");
     }
 }
+
+/// The byte is that of the key, also in text behind white space.
+#[test]
+fn positions_of_64_bits_are_no_positions_in_a_data_file() {
+    let key = 1_u32 << 31;
+    let bitmap = [0x3A, 0x30, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0];
+    let mut bytes = deletion::MAGIC.to_vec();
+    bytes.extend(1_u64.to_le_bytes());
+    bytes.extend(key.to_le_bytes());
+    bytes.extend(bitmap);
+    let wrong = |offset| Damage { offset, what: "a position in a data file has 63 bits" };
+    assert_eq!(deletion::unframed(&bytes).err(), Some(wrong(12)));
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    let mut text = b"\n\n\n".to_vec();
+    text.extend(bytes.as_chunks().0.iter().flat_map(|group| deletion::to_z85(*group)));
+    // Four bytes are five characters.
+    assert_eq!(deletion::inline(&text).err(), Some(wrong(3 + 15)));
+    text[3 + 7] = b'~';
+    assert_eq!(deletion::inline(&text).err().map(|damage| damage.offset), Some(3 + 7));
+}
