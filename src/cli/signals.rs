@@ -17,60 +17,60 @@ use std::time::Duration;
 
 /// A working run checks for signals every few milliseconds.
 const GRACE: Duration = Duration::from_secs(1);
-/// The signals that end a run.
-const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// What comes sooner is the same signal: `timeout` sends it to the process and then to its group.
 const TWICE: Duration = Duration::from_millis(10);
+
+/// The signals that end a run.
+fn ending() -> io::Result<Vec<i32>> {
+    let mut ending = Vec::new();
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        if !is_ignored(signal)? {
+            ending.push(signal);
+        }
+    }
+    Ok(ending)
+}
 
 /// Remembers which signal came.
 #[derive(Clone)]
 pub(super) struct Signals {
     program: &'static str,
     came: Arc<AtomicUsize>,
+    /// Once it is set, a signal ends the process at once.
+    again: Arc<AtomicBool>,
 }
 
 impl Signals {
     /// Sets `cancel` when one of the signals comes.
     pub(super) fn watch(program: &'static str, cancel: &Arc<AtomicBool>) -> Result<Self> {
-        let signals = Self { program, came: Arc::default() };
-        let again = Arc::new(AtomicBool::new(false));
-        let wake = signals.register(cancel, &again);
-        let wake = wake.map_err(Error::io("watch signals of", program))?;
+        let signals = Self { program, came: Arc::default(), again: Arc::default() };
+        let failed = || Error::io("watch signals of", program);
+        let ending = ending().map_err(failed())?;
+        let wake = signals.register(&ending, cancel).map_err(failed())?;
         if signals.came.load(Ordering::Relaxed) != 0 {
             signals.end(); // for a signal that came before this was ready
         }
         let watched = signals.clone();
         let waiter = thread::Builder::new().name("signals".into());
-        let waits = Arc::clone(&again);
         // Without this thread a first signal does not end a run that waits for a pipe.
-        if waiter.spawn(move || watched.wait(wake, &waits)).is_err() {
-            let arm = |signal| flag::register(signal, Arc::clone(&again)).map(drop);
-            let armed = ENDING
-                .into_iter()
-                .try_for_each(|signal| if is_ignored(signal)? { Ok(()) } else { arm(signal) });
-            armed.map_err(Error::io("watch signals of", program))?;
+        if waiter.spawn(move || watched.wait(wake)).is_err() {
+            for signal in ending {
+                flag::register(signal, Arc::clone(&signals.again)).map_err(failed())?;
+            }
         }
         Ok(signals)
     }
 
-    /// Registers the signals; gives a pipe that wakes when one comes. Once `again` is set, a signal
-    /// ends the process at once.
-    fn register(
-        &self,
-        cancel: &Arc<AtomicBool>,
-        again: &Arc<AtomicBool>,
-    ) -> io::Result<PipeReader> {
+    /// Registers the signals; gives a pipe that wakes when one comes.
+    fn register(&self, ending: &[i32], cancel: &Arc<AtomicBool>) -> io::Result<PipeReader> {
         let (wake, woken) = io::pipe()?;
-        for signal in ENDING {
-            if is_ignored(signal)? {
-                continue;
-            }
+        for &signal in ending {
             let number = usize::try_from(signal).unwrap_or_default();
             // First: from now on the signal no longer ends the process by itself.
             flag::register_usize(signal, Arc::clone(&self.came), number)?;
             flag::register(signal, Arc::clone(cancel))?;
-            remove_names_on(signal, Arc::clone(again))?;
-            flag::register_conditional_default(signal, Arc::clone(again))?;
+            remove_names_on(signal, Arc::clone(&self.again))?;
+            flag::register_conditional_default(signal, Arc::clone(&self.again))?;
             pipe::register(signal, woken.try_clone()?)?;
         }
         // Makes a file that may not grow further an ordinary error.
@@ -82,10 +82,10 @@ impl Signals {
 
     /// Ends the process if it does not end by itself soon after a signal, because it waits for a
     /// pipe or a terminal.
-    fn wait(&self, mut wake: PipeReader, again: &AtomicBool) {
+    fn wait(&self, mut wake: PipeReader) {
         if wake.read_exact(&mut [0]).is_ok() {
             thread::sleep(TWICE);
-            again.store(true, Ordering::SeqCst);
+            self.again.store(true, Ordering::SeqCst);
             thread::sleep(GRACE);
             self.end();
         }

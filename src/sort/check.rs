@@ -45,7 +45,7 @@ pub(super) fn first_disorder(
 /// The first place where the input of a sort is out of order.
 pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
     let inputs = std::mem::take(&mut sort.inputs);
-    let mut opened = open_all(inputs, sort.open_options(1))?;
+    let mut opened = open_all(inputs, sort.open_options())?;
     let (Some(input), true) = (opened.pop(), opened.is_empty()) else {
         return Err(Error::usage("exactly one input can be checked"));
     };
@@ -60,7 +60,7 @@ pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
 pub(super) fn check_each(sort: &Sort) -> Result<()> {
     for input in &sort.inputs {
         let Some(input) = again(input)? else { continue };
-        for opened in open_all(vec![input], sort.open_options(1))? {
+        for opened in open_all(vec![input], sort.open_options())? {
             if let Some(Disorder { input, line, previous, value }) = disorder(sort, &opened, false)?
             {
                 return Err(Error::Unsorted { input, line, previous, value });

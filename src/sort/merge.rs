@@ -62,11 +62,11 @@ impl Run<'_> {
 fn decoders(sort: &Sort) -> Result<(u64, bool)> {
     /// What a reader of a table takes at least.
     const TABLE_BYTES: u64 = 8 << 20;
-    let options = sort.open_options(1);
+    let options = sort.open_options();
     let decoders = sort.inputs.iter().map(|input| input.decoder(options));
     let decoders = decoders.collect::<Result<Vec<_>>>()?;
     let count = decoders.iter().filter(|decoder| **decoder != Decoder::None).count();
-    let bytes = sort.rest().unpacking() / count.max(1) as u64;
+    let bytes = options.unpack_bytes / count.max(1) as u64;
     let twice = sort.inputs.len() > 1 && sort.inputs.iter().all(|input| again(input).is_ok());
     let fit = decoders.iter().all(|decoder| match decoder {
         Decoder::None | Decoder::Unknown => true,
@@ -91,8 +91,9 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     };
     let started = Instant::now();
     let inputs = std::mem::take(&mut sort.inputs);
-    let open_options = sort.open_options(inputs.len() as u64);
-    let opened = open_all(inputs, OpenOptions { unpack_bytes, ..open_options })?;
+    let open_options = sort.open_options();
+    let threads = if inputs.len() > 1 { 1 } else { open_options.threads };
+    let opened = open_all(inputs, OpenOptions { unpack_bytes, threads, ..open_options })?;
     opened.iter().try_for_each(Opened::pass)?;
     let block_bytes = sort.tuning.block_bytes.unwrap_or(block_bytes);
     let block_format = sort.block_format(block_bytes.next_multiple_of(8));

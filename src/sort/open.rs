@@ -111,7 +111,7 @@ fn look(path: &Path, sort: Sort) -> Result<Found> {
     let start = if regular { file.stream_position().map_err(failed())? } else { 0 };
     let head = head_of(&mut file).map_err(failed())?;
     let name = path.display().to_string();
-    let packed = sort.open_options(1).compression(&name, &head);
+    let packed = sort.open_options().compression(&name, &head);
     let is_stdin = is_stdin(path);
     if packed.is_none() && SetKind::may_begin(&head) {
         return copy(Cursor::new(head).chain(file), path, spool);

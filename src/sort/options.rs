@@ -133,7 +133,7 @@ impl Sort {
         if is_whole || SetFile::open_if_set(path.as_ref())?.is_some() {
             return Ok(Vec::new());
         }
-        splits(path.as_ref(), bytes, self.open_options(1))
+        splits(path.as_ref(), bytes, self.open_options())
     }
 
     /// Adds standard input, which messages call `-`.

@@ -35,7 +35,7 @@ const FEW: usize = 1 << 14;
 
 fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let inputs = std::mem::take(&mut sort.inputs);
-    let opened = open_all(inputs, sort.open_options(1))?;
+    let opened = open_all(inputs, sort.open_options())?;
     let block_bytes = if sort.column.is_some() { RECORD_BLOCK_BYTES } else { AHEAD_BYTES / 8 };
     let mut block_format = sort.block_format(block_bytes);
     let mut sample = sample(&opened, &sort.scan_options(&block_format), AHEAD_BYTES)?;

@@ -170,16 +170,16 @@ impl Sort {
         self.from.is_text()
     }
 
-    /// How to open inputs if the run reads `count` of them at the same time.
-    pub(super) fn open_options(&self, count: u64) -> OpenOptions<'_> {
+    /// How to open inputs if the run reads one of them at a time.
+    pub(super) fn open_options(&self) -> OpenOptions<'_> {
         OpenOptions {
             purpose: Purpose::Values,
             format: self.from,
-            unpack_bytes: self.rest().unpacking() / count,
+            unpack_bytes: self.rest().unpacking(),
             table_bytes: self.rest().tables(),
             column: self.column.as_ref().map(|(column, _)| column),
             keys: self.keys.as_ref().map(|(column, _)| column),
-            threads: if count > 1 { 1 } else { self.threads.unwrap_or(1) },
+            threads: self.threads.unwrap_or(1),
             leaves_out: self.invalid != InvalidLines::Fail,
         }
     }

@@ -36,7 +36,7 @@ pub(crate) enum Input {
     Pieces(Arc<dyn PieceSource>),
 }
 
-/// What is known of an input's decoder before the input is opened.
+/// The decoder of an input that is not open yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decoder {
     None,

@@ -90,11 +90,17 @@ impl ColumnBuffers {
     }
 }
 
-/// Whether one of these fields has runs, or has them inside.
-fn have_runs(fields: &[Arc<Field>]) -> bool {
+/// Refuses runs in these fields in an old version of the format: some writers give them a buffer that
+/// the decoder does not pass over.
+fn check_runs(version: MetadataVersion, fields: &[Arc<Field>]) -> io::Result<()> {
     let schema = Schema::new(fields.to_vec());
     let mut fields = schema.flattened_fields().into_iter();
-    fields.any(|field| matches!(field.data_type(), DataType::RunEndEncoded(..)))
+    let has_runs = |field: &Field| matches!(field.data_type(), DataType::RunEndEncoded(..));
+    if version < MetadataVersion::V5 && fields.any(has_runs) {
+        let what = "a column of runs in an old version of the format: write it in version 5";
+        return Err(unsupported(what));
+    }
+    Ok(())
 }
 
 /// The buffers of fields, without those of the texts of views, and the number of columns of views.
@@ -148,6 +154,8 @@ struct Outline {
     /// How many of them come before the batches of a stream, so that the last one of a column counts.
     early: usize,
     rows: Vec<u64>,
+    /// Whether a batch is packed.
+    is_packed: bool,
 }
 
 fn error(error: ArrowError) -> io::Error {
@@ -205,10 +213,12 @@ fn place_of(block: &Block) -> io::Result<(u64, u64, u64)> {
     Ok((at, head_bytes, head_bytes.saturating_add(body_bytes)))
 }
 
-/// Rows of a record batch; fails if the message is no record batch.
-fn rows_of(message: &Message<'_>) -> io::Result<u64> {
+/// Rows of a record batch, and whether it is packed; fails if the message is no record batch.
+fn rows_of(message: &Message<'_>) -> io::Result<(u64, bool)> {
     let batch = message.header_as_record_batch();
-    let rows = batch.and_then(|batch| u64::try_from(batch.length()).ok());
+    let rows = batch.and_then(|batch| {
+        Some((u64::try_from(batch.length()).ok()?, batch.compression().is_some()))
+    });
     rows.ok_or_else(|| invalid("a message is no record batch"))
 }
 
@@ -255,7 +265,7 @@ impl Outline {
         check_batches(batches.len(), bytes.limit_bytes)?;
         let mut rows = Vec::with_capacity(batches.len());
         // Some writers give the footer a newer version than the messages.
-        let mut version = footer.version();
+        let (mut version, mut is_packed) = (footer.version(), false);
         for block in &batches {
             let at = u64::try_from(block.offset()).map_err(|_| invalid("a negative offset"))?;
             let found = framed(bytes, at)?.ok_or_else(|| invalid("a record batch is missing"))?;
@@ -264,10 +274,12 @@ impl Outline {
             }
             let message = message(&found.metadata)?;
             version = message.version();
-            rows.push(rows_of(&message)?);
+            let (count, packed) = rows_of(&message)?;
+            rows.push(count);
+            is_packed |= packed;
         }
         let dictionaries = footer.dictionaries().iter().flatten().copied().collect();
-        Ok(Self { schema, version, encodings, batches, dictionaries, early: 0, rows })
+        Ok(Self { schema, version, encodings, batches, dictionaries, early: 0, rows, is_packed })
     }
 
     /// Reads the outline of a file or a stream. It stays in memory, so it takes no more than it needs.
@@ -289,7 +301,7 @@ impl Outline {
         let encodings = encodings_of(&schema);
         let (schema, version) = (schema_of(schema)?, head.version());
         let (mut batches, mut dictionaries, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut at, mut early) = (first.head_bytes, 0);
+        let (mut at, mut early, mut is_packed) = (first.head_bytes, 0, false);
         while let Some(found) = framed(bytes, at)? {
             let message = message(&found.metadata)?;
             let body = u64::try_from(message.bodyLength());
@@ -300,7 +312,9 @@ impl Outline {
             let block = Block::new(at.cast_signed(), head_bytes, body.cast_signed());
             match message.header_type() {
                 MessageHeader::RecordBatch => {
-                    rows.push(rows_of(&message)?);
+                    let (count, packed) = rows_of(&message)?;
+                    rows.push(count);
+                    is_packed |= packed;
                     batches.push(block);
                     check_batches(batches.len(), bytes.limit_bytes)?;
                 }
@@ -318,7 +332,7 @@ impl Outline {
                 "something follows the end of the stream: make it a file of its own",
             ));
         }
-        Ok(Self { schema, version, encodings, batches, dictionaries, early, rows })
+        Ok(Self { schema, version, encodings, batches, dictionaries, early, rows, is_packed })
     }
 }
 
@@ -344,7 +358,8 @@ impl ArrowTable {
     ) -> Result<Opened<Self>, Refused> {
         let TableOptions { column: wanted, keys, .. } = options;
         let outline = caught(|| Outline::of(&bytes))?;
-        let Outline { schema, version, encodings, batches, dictionaries, early, rows } = outline;
+        let Outline { schema, version, encodings, batches, dictionaries, early, rows, is_packed } =
+            outline;
         // Integers that are values of a dictionary may be codes of names: prefer plain ones.
         let has_plain = schema.fields().iter().any(|field| field.data_type().is_integer());
         let takes_encoded = wanted.is_some() || !has_plain;
@@ -354,12 +369,7 @@ impl ArrowTable {
         let may_be_keys = |kind: &DataType| kind.is_integer() || is_key(kind);
         let choose_keys = |wanted| choose(&candidates(&schema, may_be_keys), Some(wanted), KEYS);
         let keys = keys.map(choose_keys).transpose()?;
-        let read = &schema.fields()[..=column.max(keys.unwrap_or(0))];
-        if version < MetadataVersion::V5 && have_runs(read) {
-            // Some writers give these columns a buffer that the decoder does not pass over.
-            let what = "a column of runs in an old version of the format: write it in version 5";
-            return Err(unsupported(what).into());
-        }
+        check_runs(version, &schema.fields()[..=column.max(keys.unwrap_or(0))])?;
         let places = Arc::new(with_places(&schema));
         let mut left = options.memory_bytes / 2;
         let mut reader = |column: usize| -> io::Result<Reader> {
@@ -391,10 +401,11 @@ impl ArrowTable {
         let sizes = batches.iter().filter_map(|block| place_of(block).ok());
         let packed_bytes = sizes.map(|(_, _, whole)| whole).max().unwrap_or(0);
         let readers = std::iter::once(&values).chain(keys.as_deref());
+        let columns: Vec<_> = readers.map(|reader| reader.buffers).collect();
         let unpacked_bytes =
-            readers.map(|reader| unpacked_bytes(&bytes, &batches, &rows, reader.buffers));
-        let largest_bytes = unpacked_bytes.fold(packed_bytes, u64::max);
-        let share = options.share_of_pages(largest_bytes.max(TableOptions::USUAL_PAGE_BYTES));
+            if is_packed { unpacked_bytes(&bytes, &batches, &rows, &columns) } else { 0 };
+        let page_bytes = packed_bytes.max(unpacked_bytes).max(TableOptions::USUAL_PAGE_BYTES);
+        let share = options.share_of_pages(page_bytes);
         bytes.limit_bytes = options.page_bytes(share);
         // The decoder has a schema, and so has that of the keys.
         let schema_bytes = (schema.fields().size() * (1 + usize::from(keys.is_some()))) as u64;
@@ -511,10 +522,15 @@ fn read_dictionary(
     Ok((parts.into(), taken))
 }
 
-/// The most bytes that a buffer of a column takes after unpacking, or all buffers of a column of
+/// The most bytes that a buffer of these columns takes after unpacking, or all buffers of a column of
 /// views, by a look at the batches with the most rows. Damage is an error when a batch is
 /// read, and so is one that takes more.
-fn unpacked_bytes(bytes: &FileBytes, batches: &[Block], rows: &[u64], own: ColumnBuffers) -> u64 {
+fn unpacked_bytes(
+    bytes: &FileBytes,
+    batches: &[Block],
+    rows: &[u64],
+    columns: &[ColumnBuffers],
+) -> u64 {
     /// Batches to look at.
     const MOST: usize = 1 << 10;
     let mut order: Vec<usize> = (0..batches.len()).collect();
@@ -531,19 +547,21 @@ fn unpacked_bytes(bytes: &FileBytes, batches: &[Block], rows: &[u64], own: Colum
         if batch.compression().is_none() {
             return Ok(0);
         }
-        let (mut sum, mut largest) = (0_u64, 0);
-        let range = own.range(&batch);
-        for buffer in batch.buffers().iter().flatten().skip(range.start).take(range.len()) {
+        let unpacked = |buffer: &arrow_ipc::Buffer| -> io::Result<u64> {
             let start = u64::try_from(buffer.offset()).map_err(|_| invalid("a negative offset"))?;
             let start = at.saturating_add(head_bytes).saturating_add(start);
-            let unpacked = match buffer.length() {
-                8.. => unpacked_len(&bytes.at(start, 8)?),
-                _ => None,
-            };
-            largest = unpacked.unwrap_or(0).max(largest);
-            sum = unpacked.unwrap_or(0).saturating_add(sum);
+            let is_packed = buffer.length() >= 8;
+            Ok(if is_packed { unpacked_len(&bytes.at(start, 8)?).unwrap_or(0) } else { 0 })
+        };
+        let mut most = 0;
+        for own in columns {
+            let range = own.range(&batch);
+            let buffers = batch.buffers().into_iter().flatten();
+            let mut sizes = buffers.skip(range.start).take(range.len()).map(unpacked);
+            let join = if own.has_views() { u64::saturating_add } else { u64::max };
+            most = sizes.try_fold(0, |sum, size| Ok::<_, io::Error>(join(sum, size?)))?.max(most);
         }
-        Ok(if own.has_views() { sum } else { largest })
+        Ok(most)
     };
     order[..most].iter().filter_map(|batch| caught(|| look(batch)).ok()).max().unwrap_or(0)
 }

@@ -133,10 +133,7 @@ pub(super) fn choose(
     let index = choose_any(candidates, wanted)?;
     match &candidates[index] {
         Candidate { other: None, .. } => Ok(index),
-        Candidate { name, other: Some(other), .. } => {
-            let what = format!("column \"{}\" holds {other}, not {kind}", shown(name));
-            Err(Refused::Column(ColumnFault::OtherType, what))
-        }
+        Candidate { name, other: Some(other), .. } => Err(other_type(name, other, kind)),
     }
 }
 
@@ -162,10 +159,7 @@ pub(super) fn choose_numbers(
         Candidate { other: Some(_), is_text: true, .. } => Ok((index, Stored::Texts)),
         Candidate { other: Some(_), is_decimal: true, .. } => Ok((index, Stored::Decimals)),
         Candidate { other: None, .. } => Ok((index, Stored::Integers)),
-        Candidate { name, other: Some(other), .. } => {
-            let what = format!("column \"{}\" holds {other}, not {NUMBERS}", shown(name));
-            Err(Refused::Column(ColumnFault::OtherType, what))
-        }
+        Candidate { name, other: Some(other), .. } => Err(other_type(name, other, NUMBERS)),
     }
 }
 
@@ -174,21 +168,12 @@ pub(super) fn choose_any(
     candidates: &[Candidate],
     wanted: Option<&Column>,
 ) -> Result<usize, Refused> {
-    let list = |integers_only: bool| {
-        let names = candidates.iter().filter(|found| !integers_only || found.other.is_none());
-        let mut names = names.map(|found| shown(&found.name));
-        let mut list = names.by_ref().take(LISTED).collect::<Vec<_>>().join(", ");
-        if names.next().is_some() {
-            list.push_str(", …");
-        }
-        list
-    };
     let refused = |what: String| Err(Refused::Column(ColumnFault::NotChosen, what));
     let index = match wanted {
         Some(Column::Name(name)) => {
             let mut named = (0..candidates.len()).filter(|&index| candidates[index].name == *name);
             let (Some(index), another) = (named.next(), named.next()) else {
-                let there = list(false);
+                let there = names(candidates.iter());
                 return refused(format!(
                     "no column is named \"{}\"; there are {there}",
                     shown(name)
@@ -215,30 +200,51 @@ pub(super) fn choose_any(
                 return refused(format!("no column {number}: it has {}{more}", candidates.len()));
             }
         },
-        None => {
-            let mut integers =
-                candidates.iter().enumerate().filter(|(_, found)| found.other.is_none());
-            match (integers.next(), integers.next()) {
-                (Some((index, _)), None) => index,
-                (None, _) if candidates.is_empty() => {
-                    let what = "it has no columns".to_owned();
-                    return Err(Refused::Column(ColumnFault::NoneOfType, what));
-                }
-                (None, _) => {
-                    let texts = candidates.iter().filter(|found| found.is_text).count();
-                    let more = match candidates {
-                        [Candidate { other: Some(other), .. }] => format!(", which holds {other}"),
-                        _ if texts > 1 => ", but several of text".to_owned(),
-                        _ => String::new(),
-                    };
-                    let what = format!("no column of integers in {}{more}", list(false));
-                    let fault =
-                        if texts > 1 { ColumnFault::NotChosen } else { ColumnFault::NoneOfType };
-                    return Err(Refused::Column(fault, what));
-                }
-                _ => return refused(format!("several columns of integers: {}", list(true))),
-            }
-        }
+        None => return only_integers(candidates),
     };
     Ok(index)
+}
+
+/// Number (from 0) of the only column of integers.
+fn only_integers(candidates: &[Candidate]) -> Result<usize, Refused> {
+    let refused = |fault, what: String| Err(Refused::Column(fault, what));
+    let is_right = |found: &&Candidate| found.other.is_none();
+    let mut integers = (0..candidates.len()).filter(|&index| is_right(&&candidates[index]));
+    match (integers.next(), integers.next()) {
+        (Some(index), None) => Ok(index),
+        (None, _) if candidates.is_empty() => {
+            refused(ColumnFault::NoneOfType, "it has no columns".to_owned())
+        }
+        (None, _) => {
+            let texts = candidates.iter().filter(|found| found.is_text).count();
+            let (fault, more) = match candidates {
+                [Candidate { other: Some(other), .. }] => {
+                    (ColumnFault::NoneOfType, format!(", which holds {other}"))
+                }
+                _ if texts > 1 => (ColumnFault::NotChosen, ", but several of text".to_owned()),
+                _ => (ColumnFault::NoneOfType, String::new()),
+            };
+            let there = names(candidates.iter());
+            refused(fault, format!("no column of integers in {there}{more}"))
+        }
+        _ => {
+            let there = names(candidates.iter().filter(is_right));
+            refused(ColumnFault::NotChosen, format!("several columns of integers: {there}"))
+        }
+    }
+}
+
+/// The names of columns for a message; not all of very many.
+fn names<'c>(candidates: impl Iterator<Item = &'c Candidate>) -> String {
+    let mut names = candidates.map(|found| shown(&found.name));
+    let mut list = names.by_ref().take(LISTED).collect::<Vec<_>>().join(", ");
+    if names.next().is_some() {
+        list.push_str(", …");
+    }
+    list
+}
+
+fn other_type(name: &str, other: &str, kind: &str) -> Refused {
+    let what = format!("column \"{}\" holds {other}, not {kind}", shown(name));
+    Refused::Column(ColumnFault::OtherType, what)
 }

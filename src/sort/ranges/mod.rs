@@ -122,7 +122,7 @@ pub(super) fn run(
     sort.settle(true)?;
     rejects::check_destination(&sort, name)?;
     let inputs = std::mem::take(&mut sort.inputs);
-    let opened = open_all(inputs, sort.open_options(1))?;
+    let opened = open_all(inputs, sort.open_options())?;
     let rejects = Rejects::open(&sort)?;
     let (tally, mut gatherers) = gather(&sort, &opened, 1, rejects.invalid())?;
     let load_time = started.elapsed();
@@ -186,7 +186,7 @@ pub(crate) fn joined<T>(
     for mut sort in sorts {
         sort = sort.distinct(true);
         sort.settle(true)?;
-        let opened = open_all(std::mem::take(&mut sort.inputs), sort.open_options(1))?;
+        let opened = open_all(std::mem::take(&mut sort.inputs), sort.open_options())?;
         let (_, gatherers) = gather(&sort, &opened, count, Invalid::Fail)?;
         lists.push((sort, gatherers));
     }
