@@ -208,7 +208,7 @@ impl Sequence<'_> {
     }
 
     /// Fills `out` with the numbers from `index` on, each plus `base`, wrapping. It looks for the
-    /// first one from bit `place` on. Gives how many there were, and whether they ascend.
+    /// first one from bit `place` on.
     ///
     /// # Panics
     ///
@@ -220,9 +220,9 @@ impl Sequence<'_> {
         index: usize,
         place: usize,
         out: &mut [u64],
-    ) -> (usize, bool) {
+    ) -> Decoded {
         let (mut words, mut places) = ([0; WORDS], [0; 64 * WORDS + SLACK]);
-        let (mut first, mut found, mut ascend) = (place >> 6, 0, true);
+        let (mut first, mut found, mut ascend, mut end) = (place >> 6, 0, true, place);
         let mut behind = u64::MAX << (place & 63);
         while found < out.len() {
             let uppers = self.uppers.get(first..).unwrap_or_default();
@@ -237,12 +237,14 @@ impl Sequence<'_> {
             }
             let ones = ones(level, &words[..count], 0, &mut places).min(left);
             let places = &places[..ones];
-            let task =
-                Join { sequence: self, base, index: index + found, first, places, out, found };
-            ascend &= run(level, task);
+            let (before, out) = out.split_at_mut(found);
+            let (index, before) = (index + found, before.last().copied());
+            let join = Join { sequence: self, base, index, first, places, out, before };
+            ascend &= run(level, join);
+            end = places.last().map_or(end, |&last| 64 * first + last as usize + 1);
             (first, found) = (first + count, found + ones);
         }
-        (found, ascend)
+        Decoded { found, ascend, behind: end }
     }
 
     /// Writes how many numbers have a high part below `2^log`, below twice as much, and so on, by
@@ -292,6 +294,16 @@ static SHIFTS: [[u64; 8]; 64] = {
     table
 };
 
+/// What [`Sequence::decode`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Decoded {
+    /// How many numbers there were.
+    pub(crate) found: usize,
+    pub(crate) ascend: bool,
+    /// The bit of the uppers behind the last of them.
+    pub(crate) behind: usize,
+}
+
 /// Joins the high parts of numbers with their lows.
 struct Join<'a, 'o> {
     sequence: Sequence<'a>,
@@ -301,67 +313,68 @@ struct Join<'a, 'o> {
     /// The word of the uppers where the places begin.
     first: usize,
     places: &'o [u32],
-    /// The numbers; so many of them are there.
+    /// Room for the numbers, and for more.
     out: &'o mut [u64],
-    found: usize,
+    /// The number before them, if there is one.
+    before: Option<u64>,
 }
 
 impl Join<'_, '_> {
-    /// Joins `N` numbers at a time, whose lows are in one load.
+    /// Joins `N` numbers at a time, whose lows are in one load; gives how many are joined.
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     #[inline(always)]
-    fn all<const N: usize>(&mut self) {
-        let Self { sequence, base, ref mut index, first, places, found, .. } = *self;
+    fn all<const N: usize>(&mut self) -> usize {
+        let Self { sequence, base, mut index, first, places, .. } = *self;
         let bits = u64::from(sequence.low_bits);
         let mask = !(u64::MAX << bits);
         let shifts = &SHIFTS[sequence.low_bits as usize];
-        let out = &mut self.out[found..found + places.len()];
+        let out = &mut self.out[..places.len()];
         for (out, places) in out.as_chunks_mut::<N>().0.iter_mut().zip(places.as_chunks::<N>().0) {
-            let bit = *index * sequence.low_bits as usize;
+            let bit = index * sequence.low_bits as usize;
             let bytes = sequence.lows[bit >> 3..][..8].as_chunks().0[0];
             let lows = u64::from_le_bytes(bytes) >> (bit & 7);
-            let before = (64 * first as u64).wrapping_sub(*index as u64);
+            let before = (64 * first as u64).wrapping_sub(index as u64);
             // Made whole before it is stored, so that the compiler sees that it is a vector.
             *out = std::array::from_fn(|at| {
                 let high = before.wrapping_add(places[at].into()).wrapping_sub(at as u64);
                 base.wrapping_add(high << bits | (lows >> shifts[at] & mask))
             });
-            *index += N;
+            index += N;
         }
-        let done = places.len() / N * N;
-        (self.found, self.places) = (found + done, &places[done..]);
+        places.len() / N * N
     }
 
-    /// Joins the rest, one by one.
+    /// Joins those behind the first `done` of them, one by one.
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     #[inline(always)]
-    fn each(&mut self) {
-        let out = self.out[self.found..].iter_mut().zip(self.places);
-        for (index, (out, &place)) in (self.index..).zip(out) {
+    fn rest(&mut self, done: usize) {
+        let out = self.out[done..].iter_mut().zip(&self.places[done..]);
+        for (index, (out, &place)) in (self.index + done..).zip(out) {
             *out = self.sequence.number(self.base, index, 64 * self.first + place as usize);
         }
     }
 }
 
 impl Task for Join<'_, '_> {
-    /// Whether the numbers ascend, and lie behind the last one that was there.
+    /// Whether the numbers ascend, from the one before them on.
     type Output = bool;
 
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     #[inline(always)]
     fn run(mut self) -> bool {
-        let joined = self.found.saturating_sub(1)..self.found + self.places.len();
         // As many lows as are in one load, at whatever bit it begins; of whole bytes, at the first.
-        match self.sequence.low_bits {
+        let done = match self.sequence.low_bits {
             ..=8 => self.all::<8>(),
             9..=14 | 16 => self.all::<4>(),
             15..=28 | 32 => self.all::<2>(),
             29..=56 => self.all::<1>(),
-            _ => {}
-        }
-        self.each();
-        let descents = self.out[joined].windows(2).map(|pair| u64::from(pair[0] >= pair[1]));
-        descents.sum::<u64>() == 0
+            _ => 0,
+        };
+        self.rest(done);
+        let numbers = &self.out[..self.places.len()];
+        let goes_on = self.before.zip(numbers.first()).is_none_or(|(a, &b)| a < b);
+        let descents = numbers.windows(2).map(|pair| u64::from(pair[0] >= pair[1]));
+        goes_on && descents.sum::<u64>() == 0
     }
 }
 
@@ -557,15 +570,19 @@ mod tests {
             let ascend = |numbers: &[u64]| numbers.is_sorted_by(|a, b| a < b);
             for &level in Level::available() {
                 let mut out = vec![0; numbers.len()];
-                let found = (numbers.len(), ascend(&numbers));
-                prop_assert_eq!(sequence.decode(level, base, 0, 0, &mut out), found);
+                let last = numbers.last().unwrap();
+                let found = numbers.len();
+                let behind = usize::try_from((last - base) >> low_bits).unwrap() + found;
+                let whole = Decoded { found, ascend: ascend(&numbers), behind };
+                prop_assert_eq!(sequence.decode(level, base, 0, 0, &mut out), whole);
                 prop_assert_eq!(&out, &numbers);
                 let half = numbers.len() / 2;
                 let place = sequence.one(0, u32::try_from(half).unwrap()).unwrap();
                 let rest = &mut out[half..];
                 rest.fill(0);
-                let found = (numbers.len() - half, ascend(&numbers[half..]));
-                prop_assert_eq!(sequence.decode(level, base, half, place, rest), found);
+                let found = numbers.len() - half;
+                let decoded = Decoded { found, ascend: ascend(&numbers[half..]), behind };
+                prop_assert_eq!(sequence.decode(level, base, half, place, rest), decoded);
                 prop_assert_eq!(&out, &numbers);
             }
             prop_assert_eq!(sequence.one(0, u32::try_from(numbers.len()).unwrap()), None);

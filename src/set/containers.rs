@@ -335,6 +335,14 @@ impl Containers {
         self.blocks.extend(other.blocks);
     }
 
+    /// The containers of all `parts`; keys ascend from part to part.
+    pub(crate) fn of_parts(parts: Vec<Self>) -> Self {
+        parts.into_iter().fold(Self::default(), |mut all, part| {
+            all.append(part);
+            all
+        })
+    }
+
     /// Moves the containers from `key` on to a new set. O(blocks).
     pub(crate) fn split_off(&mut self, key: u64) -> Self {
         let Slot { block, index } = self.seek(key);

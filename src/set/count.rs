@@ -31,13 +31,15 @@ impl Plan<'_> {
             let add = |count: &mut u64, values: &[u64]| *count += values.len() as u64;
             return Ok(merge.run_in_windows(progress, add)?.into_iter().map(u128::from).sum());
         }
-        let mut count = 0;
-        let mut pool = Pool::default();
-        self.walk(progress, |plan, key, last| {
-            count += u128::from(plan.count_at(key, &mut pool)?) * u128::from(last - key + 1);
-            Ok(())
-        })?;
-        Ok(count)
+        let counts = self.in_windows(progress, |steps| {
+            let (mut count, mut pool) = (0, Pool::default());
+            while let Some((key, last)) = steps.next()? {
+                let here = steps.plan.count_at(key, &mut pool)?;
+                count += u128::from(here) * u128::from(last - key + 1);
+            }
+            Ok(count)
+        });
+        Ok(counts?.into_iter().sum())
     }
 
     /// Number of values at `key`.
@@ -69,7 +71,7 @@ impl Plan<'_> {
     }
 
     /// The fault in the last container of a set of this plan, if there is one.
-    fn disorder(&self) -> Option<Error> {
+    pub(super) fn disorder(&self) -> Option<Error> {
         match self {
             Self::Set(leaf) => leaf.disorder(),
             Self::Join(_, plans) => plans.iter().find_map(Self::disorder),

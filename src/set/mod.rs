@@ -8,7 +8,7 @@
 //! `view/query.rs` and `plan.rs` first.
 
 // Circle: `file::writer`, `ranges`: ranges are written as containers, and a file takes ranges.
-// Circle: `merge`, `plan`: sparse sets of a plan are merged, and a merge is made of a plan.
+// Circle: `merge`, `pipeline`, `plan`: a plan runs through a pipeline, or as a merge if its sets are sparse, and both are made of a plan.
 // Circle: `integer_set`, `join`, `sink`: a join gives a set in memory, which joins and is written.
 // Circle: `keyed::file`, `operand`: a set of a `.sets` file takes part in algebra, which asks the file whether it is whole.
 
@@ -32,6 +32,7 @@ mod merge;
 mod operand;
 mod operators;
 mod pieces;
+mod pipeline;
 pub(crate) mod plan;
 pub(crate) mod ranges;
 #[cfg(feature = "cli")]

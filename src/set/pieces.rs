@@ -85,6 +85,14 @@ impl<'a> Leaf<'a> {
         Self { cursor: set.view().cursor(), ahead: None, set }
     }
 
+    /// The values from the key `first` on, up to those below `behind`, if these can be found: see
+    /// [`Cursor::within`].
+    pub(super) fn within(&self, first: u64, behind: Option<u64>) -> Result<Option<Self>> {
+        let cursor = self.cursor.within(first, behind);
+        let cursor = cursor.map_err(|damage| self.set.damaged(damage))?;
+        Ok(cursor.map(|cursor| Self { cursor, ahead: None, set: self.set }))
+    }
+
     /// The set.
     pub(super) fn set(&self) -> Operand<'a> {
         self.set

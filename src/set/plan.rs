@@ -8,17 +8,24 @@ use super::containers::Containers;
 use super::merge::Merge;
 use super::operand::{AsSet, Operand};
 use super::pieces::{LAST_KEY, Leaf, Piece, Pool};
+use super::pipeline;
 use super::ranges::{MAX_CONTAINERS, MAX_VALUES};
 use crate::error::{Error, Result};
+use crate::kernel::{on_each, processors};
 use crate::progress::{Phase, Progress};
-use crate::set::container::{Among, Op, Owned, SPAN, Scratch};
+use crate::set::container::{Among, Op, Owned, Scratch};
 use crate::set::file::{ValueSink, is_out_of_order};
-use crate::set::view::Damage;
+use crate::set::view::{Damage, SetView};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// So many containers that only ranges have are always looked through for stretches.
 const WIDE: u64 = if cfg!(test) { 1 << 8 } else { 1 << 20 };
+
+/// Sets of fewer bytes together are not worth another thread.
+const MIN_SHARED_BYTES: u64 = if cfg!(test) { 1 << 10 } else { 1 << 20 };
+/// Most sets of all threads together.
+const MAX_SHARED: usize = 128;
 
 /// The operations to do.
 #[derive(Clone)]
@@ -85,7 +92,11 @@ impl<'a> Plan<'a> {
 
     /// The values in at least `least` of the plans.
     pub(crate) fn at_least(least: usize, plans: Vec<Self>) -> Self {
-        Self::Gather(Among::AtLeast(least), Members::new(plans))
+        match (least, plans.len()) {
+            // The values of one set, as `verify_bytes` knows them.
+            (0 | 1, _) => Self::join(Op::Or, plans),
+            _ => Self::Gather(Among::AtLeast(least), Members::new(plans)),
+        }
     }
 
     /// The smallest key from `from` on that may have values.
@@ -195,8 +206,7 @@ impl<'a> Plan<'a> {
         const LISTED: u64 = 8;
         let containers = self.keys_of_ranges();
         let is_narrow = || self.last_key().is_none_or(|key| key <= 0xFFFF);
-        let bytes = || self.operands().iter().map(|set| set.view().bytes() as u64).sum::<u64>();
-        containers >= WIDE || containers > 0 && !is_narrow() && containers / LISTED >= bytes()
+        containers >= WIDE || containers > 0 && !is_narrow() && containers / LISTED >= self.bytes()
     }
 
     /// Refuses a result whose containers would take months, or fill a disk, before the first one is
@@ -247,23 +257,81 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Calls `step` with the plan and its keys: with the first and the last key of a stretch of
-    /// containers that are [alike](Self::alike_to), or with the same key twice.
+    /// Calls `step` with the plan and its keys, as [`Steps`] gives them.
     pub(super) fn walk(
-        mut self,
+        self,
         progress: &Progress,
         mut step: impl FnMut(&mut Self, u64, u64) -> Result<()>,
     ) -> Result<()> {
-        let (is_wide, mut from) = (self.is_wide(), 0);
         progress.enter(Phase::Walk, self.last_key().map_or(0, |last| last + 1));
-        while let Some(key) = self.key(from)? {
-            let last = if is_wide { self.alike_to(key)? } else { key };
-            step(&mut self, key, last)?;
-            progress.advance(last + 1 - from);
-            from = last + 1;
-            Error::if_cancelled(progress)?;
+        let mut steps = Steps::new(self, 0, progress);
+        while let Some((key, last)) = steps.next()? {
+            step(&mut steps.plan, key, last)?;
         }
         Ok(())
+    }
+
+    /// So many threads are worth their start, and take little memory: each has a block and a
+    /// container of each set.
+    pub(super) fn threads(&self) -> usize {
+        let is_large = self.bytes() >= MIN_SHARED_BYTES;
+        let most = if is_large { MAX_SHARED / self.operands().len().max(1) } else { 1 };
+        processors().min(most).max(1)
+    }
+
+    /// Bytes of all sets.
+    pub(super) fn bytes(&self) -> u64 {
+        self.operands().iter().map(|set| set.view().bytes() as u64).sum()
+    }
+
+    /// The result of `work` on each of the windows into which the keys are cut. Threads work on them
+    /// at once.
+    pub(super) fn in_windows<T: Send>(
+        self,
+        progress: &Progress,
+        work: impl Fn(&mut Steps<'_, '_>) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let count = self.threads() as u64;
+        let windows = self.windows(count, progress)?;
+        let all = (0..windows.len()).collect();
+        on_each(all, |index| work(&mut windows.get(index, progress)?)).into_iter().collect()
+    }
+
+    /// Up to `count` windows of about as many values each. A plan that cannot be cut is one window.
+    pub(super) fn windows(self, count: u64, progress: &Progress) -> Result<Windows<'a>> {
+        progress.enter(Phase::Walk, self.last_key().map_or(0, |last| last + 1));
+        let mut firsts = vec![0];
+        if count > 1 && !self.is_wide() && self.within(0, None)?.is_some() {
+            let sets = self.operands().into_iter();
+            let lens =
+                sets.map(|set| Ok((set.ask(SetView::len)?, set))).collect::<Result<Vec<_>>>()?;
+            if let Some(&(len, largest)) = lens.iter().max_by_key(|(len, _)| *len) {
+                for window in 1..count {
+                    let value = largest.ask(|view| view.select(len / count * window))?;
+                    let key = value.map(|value| value >> 16);
+                    firsts.extend(key.filter(|key| firsts.last() < Some(key)));
+                }
+            }
+        }
+        Ok(Windows { plan: self, firsts })
+    }
+
+    /// The part of a plan that has not begun from the key `first` on, up to those below `behind`.
+    fn within(&self, first: u64, behind: Option<u64>) -> Result<Option<Self>> {
+        let all = |plans: &[Self]| {
+            plans.iter().map(|plan| plan.within(first, behind)).collect::<Result<Option<Vec<_>>>>()
+        };
+        Ok(match self {
+            Self::Set(leaf) => leaf.within(first, behind)?.map(|leaf| Self::Set(Box::new(leaf))),
+            Self::Range(from, to) => {
+                let end = behind.map_or(u64::MAX, |behind| (behind << 16) - 1);
+                Some(Self::range((*from).max(first << 16), (*to).min(end)))
+            }
+            Self::Join(op, plans) => all(plans)?.map(|plans| Self::Join(*op, plans)),
+            Self::Gather(among, members) => {
+                all(&members.plans)?.map(|plans| Self::Gather(*among, Members::new(plans)))
+            }
+        })
     }
 
     fn sets(&self, found: &mut Vec<Operand<'a>>) {
@@ -305,22 +373,7 @@ impl<'a> Plan<'a> {
         if !takes_stretches {
             self.check_width(progress)?;
         }
-        let mut pool = Pool::default();
-        let ran = self.walk(progress, |plan, key, last| {
-            let piece = plan.piece(key, &mut pool)?;
-            if key == last {
-                sink.container(key, piece.container())?;
-            } else if takes_stretches && piece.container().len() == SPAN {
-                sink.stretch([key << 16, last << 16 | 0xFFFF])?;
-            } else if piece.container().len() > 0 {
-                for key in key..=last {
-                    sink.container(key, piece.container())?;
-                    Error::if_cancelled(progress)?;
-                }
-            }
-            pool.give(piece);
-            Ok(())
-        });
+        let ran = pipeline::run(self, sink, takes_stretches, progress);
         Self::after(&sets, ran).map_err(|error| {
             if is_out_of_order(&error) { fault_of(&sets).unwrap_or(error) } else { error }
         })
@@ -337,37 +390,82 @@ impl<'a> Plan<'a> {
     fn collected(self, mut sets: Vec<Operand<'a>>, progress: &Progress) -> Result<Containers> {
         if let Some(merge) = Merge::of(&self) {
             let parts = merge.run_in_windows(progress, Containers::push_values)?;
-            let mut found = Containers::default();
-            for part in parts {
-                found.append(part);
-            }
-            return Ok(found);
+            return Ok(Containers::of_parts(parts));
         }
-        let mut pool = Pool::default();
         sets.retain(|set| !set.view().is_sound());
-        let mut found = Containers::default();
         self.check_width(progress)?;
-        self.walk(progress, |plan, key, last| {
-            let piece = plan.piece(key, &mut pool)?;
-            if key < last {
-                if piece.container().len() > 0 {
+        let parts = self.in_windows(progress, |steps| {
+            let (mut found, mut pool) = (Containers::default(), Pool::default());
+            while let Some((key, last)) = steps.next()? {
+                let piece = steps.plan.piece(key, &mut pool)?;
+                if key == last {
+                    if !sets.is_empty()
+                        && let Some(what) = piece.container().disorder()
+                    {
+                        let damage = Damage { offset: 0, what };
+                        return Err(fault_of(&sets).unwrap_or_else(|| sets[0].damaged(damage)));
+                    }
+                    found.push(key, pool.own(piece));
+                } else if piece.container().len() > 0 {
                     for key in key..=last {
                         found.push(key, Owned::copy(piece.container(), &mut Scratch::default()));
                         Error::if_cancelled(progress)?;
                     }
                 }
-                return Ok(());
             }
-            if !sets.is_empty()
-                && let Some(what) = piece.container().disorder()
-            {
-                let damage = Damage { offset: 0, what };
-                return Err(fault_of(&sets).unwrap_or_else(|| sets[0].damaged(damage)));
-            }
-            found.push(key, pool.own(piece));
-            Ok(())
+            Ok(found)
         })?;
-        Ok(found)
+        Ok(Containers::of_parts(parts))
+    }
+}
+
+/// Parts of a plan that threads work on at once, each for a range of keys.
+pub(super) struct Windows<'a> {
+    plan: Plan<'a>,
+    /// The first key of each window.
+    firsts: Vec<u64>,
+}
+
+impl<'a> Windows<'a> {
+    pub(super) fn len(&self) -> usize {
+        self.firsts.len()
+    }
+
+    /// Window `index`, which must exist.
+    pub(super) fn get<'p>(&self, index: usize, progress: &'p Progress) -> Result<Steps<'a, 'p>> {
+        let Self { plan, firsts } = self;
+        let (first, behind) = (firsts[index], firsts.get(index + 1).copied());
+        let window =
+            if firsts.len() > 1 { plan.within(first, behind)? } else { Some(plan.clone()) };
+        let uncut = || Error::Accounting { what: "a plan that was cut cannot be cut".into() };
+        Ok(Steps::new(window.ok_or_else(uncut)?, first, progress))
+    }
+}
+
+/// The keys of a plan, from the smallest on.
+pub(super) struct Steps<'a, 'p> {
+    pub(super) plan: Plan<'a>,
+    is_wide: bool,
+    /// The key behind the last step.
+    from: u64,
+    progress: &'p Progress,
+}
+
+impl<'a, 'p> Steps<'a, 'p> {
+    /// The keys of a plan, or of a window of it that has no key below `from`.
+    pub(super) fn new(plan: Plan<'a>, from: u64, progress: &'p Progress) -> Self {
+        Self { is_wide: plan.is_wide(), plan, from, progress }
+    }
+
+    /// The first and the last key of the next stretch of containers that are
+    /// [alike](Plan::alike_to), or the same key twice.
+    pub(super) fn next(&mut self) -> Result<Option<(u64, u64)>> {
+        Error::if_cancelled(self.progress)?;
+        let Some(key) = self.plan.key(self.from)? else { return Ok(None) };
+        let last = if self.is_wide { self.plan.alike_to(key)? } else { key };
+        self.progress.advance(last + 1 - self.from);
+        self.from = last + 1;
+        Ok(Some((key, last)))
     }
 }
 

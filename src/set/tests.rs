@@ -1103,3 +1103,103 @@ fn debug_shows_few_of_the_values() {
         }
     }
 }
+
+/// The values of the result, from so many windows.
+fn of_windows(plan: plan::Plan<'_>, count: u64) -> crate::Result<(usize, Vec<u64>)> {
+    let progress = Progress::default();
+    let windows = plan.windows(count, &progress)?;
+    let (mut values, mut pool) = (Vec::new(), pieces::Pool::default());
+    for index in 0..windows.len() {
+        let mut steps = windows.get(index, &progress)?;
+        while let Some((first, last)) = steps.next()? {
+            let piece = steps.plan.piece(first, &mut pool)?;
+            if let Some(damage) = steps.plan.disorder() {
+                return Err(damage);
+            }
+            for key in first..=last {
+                piece.container().append_to(key, &mut Vec::new(), &mut values);
+            }
+            pool.give(piece);
+        }
+    }
+    Ok((windows.len(), values))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 60 }))]
+
+    #[test]
+    fn windows_have_each_value_of_the_result_once(
+        a in values(), b in values(), count in 1_u64..40,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let (files_a, files_b) = (files(&a, folder.path(), "a"), files(&b, folder.path(), "b"));
+        for (index, a_file) in files_a.iter().enumerate() {
+            let b_file = &files_b[index % files_b.len()];
+            for (op, expected) in [
+                (Op::And, &a & &b),
+                (Op::Or, &a | &b),
+                (Op::Xor, &a ^ &b),
+                (Op::AndNot, &a - &b),
+            ] {
+                let (_, found) = of_windows(plan_of(&[a_file, b_file], op), count).unwrap();
+                prop_assert!(found.iter().eq(&expected), "{} {op:?}", a_file.representation().name());
+            }
+            let whole: BTreeSet<u64> = a.iter().copied().filter(|value| (70_000..=250_000).contains(value)).collect();
+            let range = plan::Plan::range(70_000, 250_000);
+            let cut = plan::Plan::join(Op::And, vec![range, plan::Plan::of(a_file)]);
+            let (_, found) = of_windows(cut, count).unwrap();
+            prop_assert!(found.iter().eq(&whole));
+        }
+    }
+
+    #[test]
+    fn windows_of_a_damaged_set_say_no_more_than_one_does(
+        step in 20_u64..3000,
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 1_u8..), 1..4),
+        count in 2_u64..30,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let memory: IntegerSet = (0..3000).map(|n| n * step + n * n % 17).collect();
+        for format in [SetFormat::Roaring, SetFormat::RoaringBits, SetFormat::SparseBits] {
+            let path = folder.path().join("set");
+            memory.write_as(&path, format).unwrap();
+            let mut bytes = std::fs::read(&path).unwrap();
+            // The heads of containers, and whatever follows.
+            let from = if format == SetFormat::Roaring { 8 } else { 4096 };
+            let end = bytes.len().min(from + 1500);
+            for (place, value) in &flips {
+                bytes[from..end][place.index(end - from)] ^= value;
+            }
+            fix_checksums(&mut bytes);
+            std::fs::write(&path, &bytes).unwrap();
+            let Ok(file) = SetFile::open(&path) else { continue };
+            let one = of_windows(plan::Plan::of(&file), 1);
+            let many = of_windows(plan::Plan::of(&file), count);
+            if let (Ok((_, one)), Ok((_, many))) = (&one, &many) {
+                prop_assert_eq!(one, many);
+            } else {
+                // Whatever one window finds, the others find.
+                prop_assert!(one.is_ok() || many.is_err(), "{}", format.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn large_sets_are_cut_into_windows() {
+    let folder = tempfile::tempdir().unwrap();
+    let set: BTreeSet<u64> = (0..200_000).map(|n| n * 40 + n % 7).collect();
+    for file in files(&set, folder.path(), "a") {
+        let (windows, found) = of_windows(plan::Plan::of(&file), 10).unwrap();
+        let is_cut = matches!(
+            (file.kind(), file.representation()),
+            (
+                SetKind::Bits | SetKind::Roaring,
+                Representation::Roaring | Representation::Dense | Representation::Sparse
+            )
+        );
+        assert_eq!(windows, if is_cut { 10 } else { 1 });
+        assert!(found.into_iter().eq(set.iter().copied()));
+    }
+}

@@ -86,12 +86,10 @@ fn survey_runs(source: &Source, set: &SetFile, found: &mut Survey) -> Result<()>
 }
 
 fn survey_containers(source: &Source, set: &SetFile, found: &mut Survey) -> Result<()> {
-    let (mut cursor, damaged) = (set.view().cursor(), set.damaged());
     let mut before: Option<u64> = None;
-    while let Some((key, container)) = cursor.next_sound().map_err(&damaged)? {
-        source.check()?;
+    Plan::of(set).for_each_container(source.progress(), |key, container| {
         let (Some(low), Some(high)) = (container.next(0), container.previous(u16::MAX)) else {
-            continue;
+            return Ok(());
         };
         let (first, last) = (key << 16 | u64::from(low), key << 16 | u64::from(high));
         let (len, runs) = (container.len(), container.run_count());
@@ -105,15 +103,18 @@ fn survey_containers(source: &Source, set: &SetFile, found: &mut Survey) -> Resu
             Container::Bitmap(_) => found.bitmaps += 1,
             Container::Runs(_) => found.run_containers += 1,
         }
-        found.sizes.add(key, container, len, last);
+        found.sizes.add(key, container, len, runs, last);
         found.add_bars([first, last], |from, to| {
+            if [from, to] == [first, last] {
+                return len.into();
+            }
             #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
             let [from, to] = [from as u16, to as u16];
             let before = from.checked_sub(1).map_or(0, |before| container.rank(before));
             (container.rank(to) - before).into()
         });
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn bar_step(min: u64, max: u64) -> u64 {

@@ -144,10 +144,11 @@ impl Scratch {
     /// Appends to an array the low 16 bits of values that are above all its values. Call `close`
     /// after the last of them.
     pub(crate) fn append(&mut self, values: &[u64]) {
-        let Kind::Array(count) = self.kind else { return };
-        self.values.resize(count + values.len(), [0; 2]);
-        low_halves(Level::best(), 0, values, &mut self.values[count..]);
-        self.kind = Kind::Array(self.values.len());
+        let Kind::Array(before) = self.kind else { return };
+        let count = before + values.len();
+        let out = &mut room(&mut self.values, count)[before..count];
+        low_halves(Level::best(), 0, values, out);
+        self.kind = Kind::Array(count);
     }
 
     /// Ends a series of [`append`](Self::append): an array of many values becomes a bitmap.

@@ -4,7 +4,7 @@ use super::extent::Extent;
 use super::header::Representation;
 use super::portable::PortableSize;
 use crate::io::page::{HEADER_BYTES, blocks};
-use crate::set::container::{Container, plain_bytes};
+use crate::set::container::Container;
 use crate::set::format::SetFormat;
 use crate::set::sparse::SparseSize;
 
@@ -47,12 +47,20 @@ pub(super) fn is_for_sparse(bytes: u64, cardinality: u64) -> bool {
 }
 
 impl Sizes {
-    /// Counts a container of `len` values, at least one; `last` is the largest of them.
-    pub(crate) fn add(&mut self, key: u64, container: Container<'_>, len: u32, last: u64) {
+    /// Counts a container of `len` values, at least one; `last` is the largest of them. `runs` is the
+    /// number of its runs, or more than would make it smaller.
+    pub(crate) fn add(
+        &mut self,
+        key: u64,
+        container: Container<'_>,
+        len: u32,
+        runs: usize,
+        last: u64,
+    ) {
         self.add_sparse(key, container, len, last);
         self.roaring = self.closed();
         self.open = None;
-        self.roaring.add(key, len, container.runs_up_to(plain_bytes(len) / 4));
+        self.roaring.add(key, len, runs);
     }
 
     /// The same, but only for the size as a sparse set.

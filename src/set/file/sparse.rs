@@ -4,6 +4,8 @@ use super::bucket::{in_order, out_of_order};
 use super::header::{Header, Representation};
 use crate::io::page::{HEADER_BYTES, Section};
 use crate::io::write::{Deferred, Spool, Summed};
+use crate::kernel::Level;
+use crate::kernel::low_halves::widen;
 use crate::set::container::Container;
 use crate::set::sparse::{Entry, GROUP_VALUES, GroupEncoder};
 use std::fs::File;
@@ -13,8 +15,9 @@ use std::io::{self, Write};
 #[derive(Debug)]
 pub(super) struct Sparse<'f> {
     out: Summed<'f>,
-    /// The values of the group that is not full yet.
+    /// Room for a group. It has so many values of the one that is not full yet.
     values: Vec<u64>,
+    filled: usize,
     /// The last value of all.
     last: Option<u64>,
     /// Scratch memory for the values of a container.
@@ -29,7 +32,8 @@ impl<'f> Sparse<'f> {
     pub(super) fn new(file: &'f File, spool: &Spool) -> Self {
         Self {
             out: Summed::new(file, HEADER_BYTES as u64),
-            values: Vec::with_capacity(GROUP_VALUES),
+            values: vec![0; GROUP_VALUES],
+            filled: 0,
             last: None,
             positions: Vec::new(),
             encoder: GroupEncoder::default(),
@@ -48,7 +52,7 @@ impl<'f> Sparse<'f> {
         if !values.is_sorted_by(|a, b| a < b) {
             return Err(out_of_order("the values do not ascend"));
         }
-        self.append(values, |value| value)
+        self.append(values, |value| value, |values, room| room.copy_from_slice(values))
     }
 
     /// Appends the values of a container above all earlier ones.
@@ -56,26 +60,40 @@ impl<'f> Sparse<'f> {
         in_order(container)?;
         let base = key << 16;
         if let Container::Array(lows) = container {
-            return self.append(lows, |low| base | u64::from(u16::from_le_bytes(low)));
+            let value = |low| base | u64::from(u16::from_le_bytes(low));
+            return self.append(lows, value, |lows, room| widen(Level::best(), base, lows, room));
         }
         let mut positions = std::mem::take(&mut self.positions);
         let count = container.positions(0, &mut positions);
-        let appended = self.append(&positions[..count], |low| base | u64::from(low));
+        let value = |low| base | u64::from(low);
+        let appended = self.append(&positions[..count], value, |lows, room| {
+            for (slot, &low) in room.iter_mut().zip(lows) {
+                *slot = value(low);
+            }
+        });
         self.positions = positions;
         appended
     }
 
-    /// Appends the values of ascending items.
-    fn append<T: Copy>(&mut self, mut items: &[T], value: impl Fn(T) -> u64) -> io::Result<()> {
+    /// Appends the values of ascending items. `write` writes those of some items into room for as
+    /// many.
+    fn append<T: Copy>(
+        &mut self,
+        mut items: &[T],
+        value: impl Fn(T) -> u64,
+        write: impl Fn(&[T], &mut [u64]),
+    ) -> io::Result<()> {
         let Some((&first, &last)) = items.first().zip(items.last()) else { return Ok(()) };
         if self.last.is_some_and(|before| before >= value(first)) {
             return Err(out_of_order("the values do not ascend"));
         }
         while !items.is_empty() {
-            let (now, later) = items.split_at(items.len().min(GROUP_VALUES - self.values.len()));
-            self.values.extend(now.iter().map(|&item| value(item)));
+            let room = &mut self.values[self.filled..];
+            let (now, later) = items.split_at(items.len().min(room.len()));
+            write(now, &mut room[..now.len()]);
+            self.filled += now.len();
             items = later;
-            if self.values.len() == GROUP_VALUES {
+            if self.filled == GROUP_VALUES {
                 self.end_group()?;
             }
         }
@@ -84,16 +102,15 @@ impl<'f> Sparse<'f> {
     }
 
     fn end_group(&mut self) -> io::Result<()> {
-        let Some((&base, &last)) = self.values.first().zip(self.values.last()) else {
-            return Ok(());
-        };
-        let (layout, bytes) = self.encoder.encode(&self.values);
+        let values = &self.values[..self.filled];
+        let Some((&base, &last)) = values.first().zip(values.last()) else { return Ok(()) };
+        let (layout, bytes) = self.encoder.encode(values);
         let low_bits = u64::from(layout.low_bits);
         let entry = Entry { base, last, offset: self.bytes, low_bits }.to_bytes();
         self.out.write_all(bytes)?;
         self.bytes += bytes.len() as u64;
         self.table.write_all(&entry)?;
-        self.values.clear();
+        self.filled = 0;
         Ok(())
     }
 

@@ -12,7 +12,9 @@ use crate::io::page::{HEADER_BYTES, Section};
 use crate::io::write::{Deferred, FileLabel, Spool, append_checksums};
 use crate::kernel::Level;
 use crate::kernel::low_halves::low_halves;
-use crate::set::container::{BITMAP_BYTES, Container, KEY_DISORDER, MAX_ARRAY, SPAN, Scratch};
+use crate::set::container::{
+    BITMAP_BYTES, Container, KEY_DISORDER, MAX_ARRAY, SPAN, Scratch, plain_bytes,
+};
 use crate::set::format::SetFormat;
 use crate::set::ranges::{RunSource, push_runs};
 use crate::set::sparse::GROUP_VALUES;
@@ -397,7 +399,10 @@ impl ValueSink for BitsWriter<'_> {
             (Some(sizes), Body::Roaring(_)) => {
                 sizes.add_sparse(key, container, len, self.extent.max);
             }
-            (Some(sizes), _) => sizes.add(key, container, len, self.extent.max),
+            (Some(sizes), _) => {
+                let runs = container.runs_up_to(plain_bytes(len) / 4);
+                sizes.add(key, container, len, runs, self.extent.max);
+            }
             (None, _) => {}
         }
         self.put(key, container, len)
@@ -459,8 +464,8 @@ impl Dense<'_> {
             return Err(out_of_order(KEY_DISORDER));
         }
         if key - keys.start >= MAX_PIECES {
-            let what = "a plain bitmap of so wide a range of values would have more than 128 GiB";
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+            let what = "a plain bitmap of so wide a range of values would have more than 128 GiB: choose another representation";
+            return Err(io::Error::other(Error::usage(what)));
         }
         if keys.end != key || self.keys.is_none() {
             // Leave a hole for pieces without values.

@@ -153,18 +153,29 @@ impl<'a> Group<'a> {
         Ok(value)
     }
 
-    /// Fills `out` with the values from `index` on. The group must have so many.
-    pub(crate) fn decode(self, index: usize, out: &mut [u64]) -> Result<(), Damage> {
+    /// Fills `out` with the values from `index` on. The group must have so many. `place` is what the
+    /// call gave that decoded the values before them; without it, it is looked for.
+    pub(crate) fn decode(
+        self,
+        index: usize,
+        place: Option<usize>,
+        out: &mut [u64],
+    ) -> Result<usize, Damage> {
         steps::count(1 + out.len() / 8);
-        let place = self.place(index)?;
-        let (found, ascend) = self.sequence.decode(Level::best(), self.base, index, place, out);
-        if found < out.len() {
+        let place = match place {
+            _ if index == 0 => 0,
+            Some(place) => place,
+            None => self.place(index)?,
+        };
+        let decoded = self.sequence.decode(Level::best(), self.base, index, place, out);
+        if decoded.found < out.len() {
             return Err(self.misplaced());
         }
-        if !ascend {
+        if !decoded.ascend {
             return Err(self.damage("the values of a group do not ascend"));
         }
-        self.check_ends(index, out)
+        self.check_ends(index, out)?;
+        Ok(decoded.behind)
     }
 
     /// Fails if the first or the last of the values from `index` on cannot be there.
@@ -191,7 +202,7 @@ impl<'a> Group<'a> {
     ) -> Result<(), Damage> {
         values.clear();
         values.resize(self.layout.count, 0);
-        self.decode(0, values)?;
+        self.decode(0, None, values)?;
         if encoder.encode(values).1 != self.sequence.lows {
             return Err(self.damage("a group has samples or unused bits that are wrong"));
         }

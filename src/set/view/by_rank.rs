@@ -33,7 +33,7 @@ impl Ranked<'_> {
     /// number, at least one.
     fn decode(self, rank: u64, out: &mut [u64]) -> Result<usize, Damage> {
         match self {
-            Self::Sparse(sparse) => sparse.decode(rank, out),
+            Self::Sparse(sparse) => Ok(sparse.decode(rank, None, out)?.0),
             Self::Runs(runs) => runs.decode(rank, out),
         }
     }

@@ -17,6 +17,10 @@ pub(crate) struct Cursor<'a> {
     next: usize,
     /// The key of the last container that was read.
     met: Option<u64>,
+    /// The piece or container behind the last one to read, and a key that is larger than all of
+    /// these.
+    end: usize,
+    behind: Option<u64>,
     /// The next container in memory.
     slot: Slot,
     /// The bucket before `next`, and the number of its next container.
@@ -88,7 +92,37 @@ impl<'a> Cursor<'a> {
         };
         let made = maker.map(|maker| Here::Made(Box::new((maker, Scratch::default()))));
         let here = made.unwrap_or(Here::Lent(Container::Array(&[])));
-        Self { shape, next: 0, met: None, slot: Slot::default(), bucket: None, here }
+        let (end, behind, slot) = (usize::MAX, None, Slot::default());
+        Self { shape, next: 0, met: None, end, behind, slot, bucket: None, here }
+    }
+
+    /// A new cursor over the containers from the key `first` on, up to those below `behind` if there
+    /// is an end. Cursors over neighbouring ranges read each container once, or report damage. None
+    /// if it is not known where the ranges begin and end.
+    pub(crate) fn within(&self, first: u64, behind: Option<u64>) -> Result<Option<Self>, Damage> {
+        let mut here = None;
+        let (next, end) = match self.shape {
+            Shape::Sparse(sparse) => {
+                let behind = behind.and_then(|behind| behind.checked_mul(1 << 16));
+                let walk = Walk::new(sparse).within(first << 16, behind)?;
+                here = Some(Here::Made(Box::new((Maker::Values(walk), Scratch::default()))));
+                (0, usize::MAX)
+            }
+            Shape::Dense(dense) => {
+                (dense.place(first), behind.map_or(usize::MAX, |behind| dense.place(behind)))
+            }
+            Shape::Roaring(roaring) => {
+                let place = |key: u64| match u16::try_from(key) {
+                    Ok(key) => roaring.find(key).unwrap_or_else(|place| place),
+                    Err(_) => roaring.len(),
+                };
+                (place(first), behind.map_or(usize::MAX, place))
+            }
+            _ => return Ok(None),
+        };
+        let new = Self::new(self.shape);
+        let (met, here) = (first.checked_sub(1), here.unwrap_or(new.here));
+        Ok(Some(Self { next, met, end, behind, here, ..new }))
     }
 
     /// The key of the last container; of a treemap an upper bound of it.
@@ -237,7 +271,8 @@ impl<'a> Cursor<'a> {
             }),
         };
         if let Some(key) = found
-            && self.met.replace(key) >= Some(key)
+            && (self.met.replace(key) >= Some(key)
+                || self.behind.is_some_and(|behind| behind <= key))
         {
             return Err(Damage::of(KEY_DISORDER));
         }
@@ -331,12 +366,12 @@ impl<'a> Cursor<'a> {
                 Ok(found)
             }
             Shape::Dense(dense) => {
-                let found = dense.get(self.next);
+                let found = if self.next < self.end { dense.get(self.next) } else { None };
                 self.next += usize::from(found.is_some());
                 Ok(found)
             }
             Shape::Roaring(roaring) => {
-                if self.next >= roaring.len() {
+                if self.next >= roaring.len().min(self.end) {
                     return Ok(None);
                 }
                 self.next += 1;

@@ -207,14 +207,19 @@ impl<'a> SparseView<'a> {
     }
 
     /// Fills `out` with the values from `rank` on, which must exist; with fewer values if their
-    /// group ends before. Gives their number, at least one.
-    pub(crate) fn decode(self, rank: u64, out: &mut [u64]) -> Result<usize, Damage> {
+    /// group ends before. Gives their number, at least one, and their end, from which the next call
+    /// goes on: with `None`, the value at `rank` is looked for.
+    pub(crate) fn decode(
+        self,
+        rank: u64,
+        end: Option<usize>,
+        out: &mut [u64],
+    ) -> Result<(usize, usize), Damage> {
         let (group, index) = self.of_rank(rank)?;
         let count = out.len().min(group.len().saturating_sub(index));
         let Some(out) = out.get_mut(..count).filter(|out| !out.is_empty()) else {
             return Err(Damage::of("there are fewer values than the file says"));
         };
-        group.decode(index, out)?;
-        Ok(count)
+        Ok((count, group.decode(index, end, out)?))
     }
 }

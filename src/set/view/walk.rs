@@ -2,12 +2,13 @@
 //! a time.
 
 use super::{Damage, FolderView, SetView, Shape, SparseView};
-use crate::kernel::in_usize;
+use crate::kernel::low_halves::alike;
+use crate::kernel::{Level, in_usize};
 use crate::set::container::Scratch;
 use std::sync::Arc;
 
 /// Most values that are decoded at once.
-pub(crate) const BLOCK: usize = 512;
+pub(crate) const BLOCK: usize = 1024;
 /// The same just after a seek, because another seek may follow.
 const FIRST_BLOCK: usize = 16;
 
@@ -28,6 +29,8 @@ pub(crate) struct Walk<'a> {
     wanted: usize,
     /// The last value of the block before.
     met: Option<u64>,
+    /// Where the last decoded values end, and the rank behind them.
+    decoded: Option<(u64, usize)>,
     /// The rank behind the last value to read, and a value that is larger than all of these.
     end: u64,
     behind: Option<u64>,
@@ -76,14 +79,20 @@ impl Origin<'_> {
         }
     }
 
-    /// Fills `out` with values from `rank` on, which must exist; gives their number, at least one.
-    fn decode(&self, rank: u64, out: &mut [u64]) -> Result<usize, Damage> {
+    /// Fills `out` with values from `rank` on, which must exist; gives their number, at least one, and
+    /// their end. `end` is that of the values before `rank`, if it is known.
+    fn decode(
+        &self,
+        rank: u64,
+        end: Option<usize>,
+        out: &mut [u64],
+    ) -> Result<(usize, usize), Damage> {
         match self {
-            Self::Sparse(view) => view.decode(rank, out),
+            Self::Sparse(view) => view.decode(rank, end, out),
             Self::Parts(folder) => {
                 let part = folder.part_at(rank).ok_or(Damage::of("the set has fewer values"))?;
                 part.ask(|view| match view.0 {
-                    Shape::Sparse(view) => view.decode(rank.saturating_sub(part.rank), out),
+                    Shape::Sparse(view) => view.decode(rank.saturating_sub(part.rank), end, out),
                     _ => Err(Damage::of("a part is no sparse set")),
                 })
             }
@@ -92,7 +101,7 @@ impl Origin<'_> {
                 let rest = values.get(from..).unwrap_or_default();
                 let count = rest.len().min(out.len());
                 out[..count].copy_from_slice(&rest[..count]);
-                Ok(count)
+                Ok((count, from + count))
             }
         }
     }
@@ -125,8 +134,8 @@ impl<'a> Walk<'a> {
 
     fn over(origin: Origin<'a>) -> Self {
         let (block, wanted) = (Vec::new(), FIRST_BLOCK);
-        let (end, behind) = (origin.len(), None);
-        Self { origin, rank: 0, block, filled: 0, next: 0, wanted, met: None, end, behind }
+        let (end, behind, met, decoded) = (origin.len(), None, None, None);
+        Self { origin, rank: 0, block, filled: 0, next: 0, wanted, met, decoded, end, behind }
     }
 
     /// The values of a walk that has not begun from `first` on, up to those below `behind` if there
@@ -189,7 +198,8 @@ impl<'a> Walk<'a> {
             self.block.resize(self.wanted, 0);
         }
         let most = usize::try_from(left).map_or(self.wanted, |left| left.min(self.wanted));
-        let filled = self.origin.decode(self.rank, &mut self.block[..most])?;
+        let end = self.decoded.filter(|&(rank, _)| rank == self.rank).map(|(_, end)| end);
+        let (filled, end) = self.origin.decode(self.rank, end, &mut self.block[..most])?;
         if self.met.is_some_and(|met| met >= self.block[0])
             || self.behind.is_some_and(|behind| behind <= self.block[filled - 1])
         {
@@ -197,6 +207,7 @@ impl<'a> Walk<'a> {
         }
         self.filled = filled;
         self.rank += filled as u64;
+        self.decoded = Some((self.rank, end));
         self.wanted = (2 * self.wanted).min(BLOCK);
         Ok(())
     }
@@ -236,7 +247,10 @@ impl<'a> Walk<'a> {
         scratch.clear();
         loop {
             let rest = self.rest()?;
-            let alike = rest.partition_point(|&value| value >> 16 == key); // they ascend
+            let alike = match rest.first() {
+                Some(first) if first >> 16 == key => alike(Level::best(), rest),
+                _ => 0,
+            };
             scratch.append(&rest[..alike]);
             let is_last = alike < rest.len() || rest.is_empty();
             self.pass(alike);
