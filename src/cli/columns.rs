@@ -11,7 +11,7 @@ use std::str::FromStr;
 // One column of delimited text or of a table.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct ColumnArgs {
-    /// Take the values from this column of delimited text or of a Parquet or Arrow file: a number from 1, or a name; "2024", in quotes, is a name
+    /// Take the values from this column of delimited text or of a Parquet or Arrow file: a number from 1, or a name; for a column that is called 2024 write '"2024"'
     #[arg(long, value_name = "COLUMN")]
     column: Option<String>,
 

@@ -4,12 +4,14 @@
 use super::names::is_set_file;
 use crate::bloom::is_filter_file;
 use crate::error::{ColumnFault, DataChange, Error, FolderFault, UnreadTable};
+use crate::io::compression::Compression;
 use crate::lines::Funnel;
 use crate::number::{Line, Malformed, Notation};
 use crate::set::foreign::ForeignFormat;
 use crate::set::keyed::is_sets_file;
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// What the user of `program` can do next, if anything.
@@ -31,6 +33,9 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::NoSuchColumn { .. } => "give the column's number, or check --delimiter",
         Error::ValueTooLarge { format, .. } => wider_format(format),
         Error::MemoryLimitTooSmall { .. } => "raise --mem",
+        Error::NoPlan { .. } if names_strategy() => {
+            "leave out --strategy; dense needs memory for its bitmap, multi-pass plain files, as pipes and compressed files cannot be read twice, and spill a folder with room (-T)"
+        }
         Error::NoPlan { .. } => {
             "raise --mem, lower --threads, give a folder with more room with -T, or give plain files, as pipes and compressed files cannot be read twice"
         }
@@ -46,7 +51,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "text, and .bits files of runs (--to bits), take ranges of any width"
         }
         Error::TooWide { .. } => {
-            "where a command has them, text with --ranges, .bits files of runs (--to bits) and --count take ranges of any width"
+            "an input has ranges or blocks: write ranges again (--ranges), a .bits file of runs (--to bits), or --count, where the command has them"
         }
         Error::NoIpv4 { .. } => "leave out --ipv4 and --as",
         Error::Folder { fault: FolderFault::Fixed, .. } => {
@@ -69,12 +74,18 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "index the file again: bitset bloom index build DATA"
         }
         Error::Damaged { input, offset: 0, .. } if is_filter_file(Path::new(input)) => A_FILTER,
+        Error::Damaged { input, offset: 0, .. } if is_compressed(Path::new(input)) => {
+            "the file is compressed: unpack it first"
+        }
         Error::NotConvertible { input, .. } if is_sets_file(Path::new(input)) => OF_KEYS,
         Error::NotConvertible { .. } => {
             "bitset build makes a set of numbers in text, and of a column of a table"
         }
+        Error::CannotReread { .. } if merges() => {
+            "leave out --merge, or raise --mem: a merge needs a buffer for each input, larger ones with --column; or give plain files, as pipes and compressed files cannot be read twice"
+        }
         Error::CannotReread { .. } => {
-            "raise --mem, or give a plain file, as pipes and compressed files cannot be read twice; a sort without --no-spill uses temporary files, a merge needs a buffer for each input"
+            "raise --mem, or give a plain file, as pipes and compressed files cannot be read twice; a sort without --no-spill uses temporary files"
         }
         Error::Io { action, path, source } => return io_hint(action, path, source),
         _ => return None,
@@ -177,6 +188,9 @@ fn line_hint(
         }
         Malformed::MissingField if program == "bitset" => {
             "check --column, --key and --delimiter; build, filter and group leave such lines out with --skip-invalid"
+        }
+        Malformed::MissingField if checks() => {
+            "check --column and --delimiter; --invalid skip passes over such lines"
         }
         Malformed::MissingField => {
             "check --column and --delimiter; --invalid skip counts such lines, --rejects FILE collects them"
@@ -372,6 +386,9 @@ fn may_be_header(program: &str) -> &'static str {
         "bitset" => {
             "build, filter and group leave such lines of their input out with --skip-invalid; a first line of names is left out by --header with --column, else by tail -n +2 FILE |"
         }
+        _ if checks() => {
+            "--invalid skip passes over such lines, --header skips a first line of names"
+        }
         _ => {
             "--invalid skip counts such lines, --rejects FILE collects them, --header skips a first line of names"
         }
@@ -387,6 +404,7 @@ fn skipping(program: &str) -> &'static str {
         "bitset" => {
             "build, filter and group leave such lines of their input out with --skip-invalid; other commands can read the set file that build makes"
         }
+        _ if checks() => "--invalid skip passes over such lines",
         _ => "--invalid skip counts such lines, --rejects FILE collects them",
     }
 }
@@ -402,6 +420,9 @@ fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str
         );
     }
     Some(match (source.kind(), action) {
+        (io::ErrorKind::NotFound, "open") if appends_to(path) => {
+            "the first time, index the whole file without --append"
+        }
         (io::ErrorKind::StorageFull, _) => {
             "free some space, or choose another folder (-T for temporary files, -o for the output where a command has it)"
         }
@@ -441,11 +462,39 @@ fn no_map(source: &io::Error) -> bool {
 
 /// Whether `bitsort` was told to merge.
 fn merges() -> bool {
+    has_option("--merge", b"m")
+}
+
+/// Whether `bitsort` was told to check the order of its input.
+fn checks() -> bool {
+    has_option("--check", b"cC")
+}
+
+/// Whether `bitsort` was told how to sort.
+fn names_strategy() -> bool {
+    options().any(|word| word.as_encoded_bytes().starts_with(b"--strategy"))
+}
+
+/// Whether an option is there, by its name or one of its letters.
+fn has_option(name: &str, its_letters: &[u8]) -> bool {
     options().any(|word| match word.as_encoded_bytes() {
-        b"--merge" => true,
-        [b'-', letters @ ..] => short(letters).any(|letter| letter == b'm'),
+        [b'-', b'-', ..] => word == name,
+        [b'-', letters @ ..] => short(letters).any(|letter| its_letters.contains(&letter)),
         _ => false,
     })
+}
+
+/// Whether `bloom index build` was told to append to this index.
+fn appends_to(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "bix")
+        && options().any(|word| word == "--append")
+}
+
+/// Whether a file begins as a compressed one.
+fn is_compressed(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut head));
+    read.is_ok() && Compression::of_content(&head).is_some()
 }
 
 /// The words of the command line that may be options.

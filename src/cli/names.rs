@@ -101,7 +101,11 @@ pub(super) fn no_sets_as_lines<'p>(files: impl IntoIterator<Item = &'p PathBuf>)
         if is_set || is_own {
             let kind = if is_set { "a set" } else { "a damaged set, a filter or an index" };
             let what = "not text, and all of it would be left out as malformed";
-            let advice = if is_set { ": bitset cat prints its values" } else { "" };
+            let advice = match (is_set, is_sets_file(file)) {
+                (true, true) => ": bitset cat FILE:KEY prints the values of one set",
+                (true, false) => ": bitset cat prints its values",
+                (false, _) => "",
+            };
             return Err(Error::usage(format!("{} is {kind}, {what}{advice}", file.display())));
         }
     }

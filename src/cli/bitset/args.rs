@@ -133,7 +133,7 @@ pub(super) enum Command {
         /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
         set: PathBuf,
         /// The values, in the set or not
-        #[arg(value_name = "VALUE", required = true)]
+        #[arg(value_name = "VALUE", required = true, allow_negative_numbers = true)]
         values: Vec<String>,
         #[command(flatten)]
         numbers: NumberArgs,
@@ -349,6 +349,7 @@ pub(super) struct KeysOfArgs {
     /// A .sets file
     pub(super) sets: PathBuf,
     /// Values; none means those on standard input
+    #[arg(allow_negative_numbers = true)] // which are refused as values
     pub(super) values: Vec<String>,
     #[command(flatten)]
     pub(super) format: FromArg,
@@ -363,6 +364,7 @@ pub(super) struct ContainsArgs {
     /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
     pub(super) set: PathBuf,
     /// Values; none means those on standard input
+    #[arg(allow_negative_numbers = true)] // which are refused as values
     pub(super) values: Vec<String>,
     #[command(flatten)]
     pub(super) format: FromArg,

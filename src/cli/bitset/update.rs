@@ -7,6 +7,7 @@ use crate::cli::exit::known;
 use crate::cli::hints;
 use crate::cli::stdout::buffered;
 use crate::error::{Error, Result, excerpt};
+use crate::io::read::is_stdin;
 use crate::kernel::decimal::{MAX_LINE, SLACK};
 use crate::number::{Line, Malformed, Notation, RunText};
 use crate::set::container::{Container, Op, Scratch, intervals};
@@ -65,6 +66,9 @@ fn change<'a>(
     set: &'a Path,
     change: impl FnOnce(Update<'a>) -> Update<'a>,
 ) -> Result<()> {
+    if is_stdin(set) {
+        return Err(Error::usage("- is standard input: name the set file that changes"));
+    }
     if is_sets_file(set) {
         let what = "has sets by key, none of which changes alone: group their rows again";
         return Err(Error::usage(format!("{} {what}", set.display())));

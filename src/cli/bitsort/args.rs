@@ -78,7 +78,7 @@ pub(super) struct SortArgs {
     #[arg(long, conflicts_with = "temporary")]
     pub(super) no_spill: bool,
 
-    /// Use at most N threads
+    /// Use at most N threads; N is at most 256
     #[arg(long, visible_alias = "parallel", value_name = "N")]
     pub(super) threads: Option<usize>,
 
