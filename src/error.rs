@@ -489,6 +489,22 @@ impl Error {
         if matches!(self, Self::Interrupted) { other } else { self }
     }
 
+    /// The results of threads, or the error that says most.
+    pub(crate) fn worst_of<T>(results: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
+        let (mut found, mut worst) = (Vec::new(), None::<Self>);
+        for result in results {
+            match (result, worst.take()) {
+                (Err(error), Some(before)) => worst = Some(before.or_worse(error)),
+                (Err(error), None) => worst = Some(error),
+                (Ok(one), before) => {
+                    found.push(one);
+                    worst = before;
+                }
+            }
+        }
+        worst.map_or(Ok(found), Err)
+    }
+
     /// [`Interrupted`](Self::Interrupted), once somebody wants the run to end.
     pub(crate) fn if_cancelled(progress: &Progress) -> Result<()> {
         if progress.is_cancelled() { Err(Self::Interrupted) } else { Ok(()) }

@@ -66,7 +66,9 @@ const MANUAL_DATE: &str = "2026-11-22";
 /// One page, with a section for each command.
 fn manual(command: &mut Command, out: &mut Vec<u8>) -> io::Result<()> {
     command.build();
-    Man::new(command.clone()).date(MANUAL_DATE).manual("User Commands").render(out)?;
+    // A page is for any machine, whatever its vector instructions are.
+    let page = command.clone().long_version(env!("CARGO_PKG_VERSION"));
+    Man::new(page).date(MANUAL_DATE).manual("User Commands").render(out)?;
     for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
         commands(sub, out)?;
     }

@@ -34,7 +34,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::ValueTooLarge { format, .. } => wider_format(format),
         Error::MemoryLimitTooSmall { .. } => "raise --mem",
         Error::NoPlan { .. } if names_strategy() => {
-            "leave out --strategy; dense needs memory for its bitmap, multi-pass plain files, as pipes and compressed files cannot be read twice, and spill a folder with room (-T)"
+            "leave out --strategy; multi-pass needs plain files, as pipes and compressed files cannot be read twice, dense memory for a bitmap (--mem), spill a folder with room (-T)"
         }
         Error::NoPlan { .. } => {
             "raise --mem, lower --threads, give a folder with more room with -T, or give plain files, as pipes and compressed files cannot be read twice"
@@ -422,6 +422,10 @@ fn io_hint(action: &str, path: &Path, source: &io::Error) -> Option<&'static str
     Some(match (source.kind(), action) {
         (io::ErrorKind::NotFound, "open") if appends_to(path) => {
             "the first time, index the whole file without --append"
+        }
+        // The system says this of a file above `ulimit -f`, too.
+        (io::ErrorKind::FileTooLarge, "write") if source.raw_os_error().is_none() => {
+            "choose --to bits, roaring-bits or sparse"
         }
         (io::ErrorKind::StorageFull, _) => {
             "free some space, or choose another folder (-T for temporary files, -o for the output where a command has it)"

@@ -101,7 +101,10 @@ impl<'a> Leaf<'a> {
     /// The smallest key from `from` on; `from` must not be below that of an earlier call.
     pub(super) fn key(&mut self, from: u64) -> Result<Option<u64>> {
         if self.ahead.is_none_or(|key| key < from) {
-            let sought = self.cursor.seek(from).and_then(|()| self.cursor.advance());
+            // Without a search, the next container is met even if its key is too small.
+            let follows = self.ahead.is_some_and(|key| key + 1 == from);
+            let sought = if follows { Ok(()) } else { self.cursor.seek(from) };
+            let sought = sought.and_then(|()| self.cursor.advance());
             self.ahead = sought.map_err(|damage| self.set.damaged(damage))?;
             if self.ahead.is_some_and(|key| key < from) {
                 return Err(self.set.damaged(Damage::of(KEY_DISORDER)));

@@ -1,10 +1,11 @@
-//! Hands the containers of a plan to a sink in order, while threads compute the next ones.
+//! Cuts a plan into windows of keys, which threads compute at once, and hands their containers to a sink
+//! in order.
 
 use super::pieces::Pool;
 use super::plan::{Plan, Steps};
 use crate::error::{Error, Result};
 use crate::io::in_order::{InOrder, OnPanic};
-use crate::kernel::in_threads;
+use crate::kernel::{in_threads, processors};
 use crate::progress::Progress;
 use crate::set::container::{Container, SPAN};
 use crate::set::file::ValueSink;
@@ -12,6 +13,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// Sets of fewer bytes together are not worth another thread.
+const MIN_SHARED_BYTES: u64 = if cfg!(test) { 1 << 10 } else { 1 << 20 };
+/// Threads, times the sets of each. The blocks and containers of so many take some 1.5 MB.
+const MAX_SHARED: usize = 32;
+/// Windows for each thread, if no order is kept: some take longer than others.
+const WINDOWS_EACH: u64 = 8;
 /// A batch that has more bytes is full.
 const BATCH_BYTES: usize = 128 << 10;
 /// The same for its containers.
@@ -45,8 +52,7 @@ enum Kind {
 }
 
 impl Batch {
-    /// Becomes the next containers; gives whether there are any. It is an error that the values of a
-    /// container of a set do not ascend, if this is `checked`.
+    /// Becomes the next containers; gives whether there are any. With an error it has those before.
     fn fill(&mut self, steps: &mut Steps<'_, '_>, checked: bool, pool: &mut Pool) -> Result<bool> {
         self.bytes.clear();
         self.parts.clear();
@@ -55,9 +61,7 @@ impl Batch {
             && let Some((first_key, last_key)) = steps.next()?
         {
             let piece = steps.plan.piece(first_key, pool)?;
-            if checked && let Some(disorder) = steps.plan.disorder() {
-                return Err(disorder);
-            }
+            steps.check(checked)?;
             let container = piece.container();
             let kind = match container {
                 Container::Array(_) => Kind::Array,
@@ -133,18 +137,54 @@ impl Plan<'_> {
     }
 }
 
-/// Hands the containers of `plan` to `put` in order, with their first and their last key. Unless it is
-/// `checked` that their values ascend, `put` finds out.
+/// Hands the containers of `plan` to `put` in order, with their first and their last key. If they are
+/// `checked`, it is an error that the values of one do not ascend; else `put` has to find out.
 fn in_order(
     plan: Plan<'_>,
     checked: bool,
     progress: &Progress,
     put: impl FnMut(u64, u64, Container<'_>) -> Result<()> + Send,
 ) -> Result<()> {
+    plan.enter(progress);
     let threads = plan.threads();
     let windows = if threads == 1 { 1 } else { plan.bytes() / WINDOW_BYTES };
-    let windows = plan.windows(windows.clamp(1, MAX_WINDOWS), progress)?;
+    match plan.cut(windows.min(MAX_WINDOWS)) {
+        Cut::Whole(plan) => in_turn(Steps::new(plan, 0, progress), checked, put),
+        Cut::Windows(windows) => side_by_side(&windows, threads, checked, progress, put),
+    }
+}
+
+fn in_turn(
+    mut steps: Steps<'_, '_>,
+    checked: bool,
+    mut put: impl FnMut(u64, u64, Container<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut pool = Pool::default();
+    while let Some((first, last)) = steps.next()? {
+        let piece = steps.plan.piece(first, &mut pool)?;
+        steps.check(checked)?;
+        put(first, last, piece.container())?;
+        pool.give(piece);
+    }
+    Ok(())
+}
+
+/// Threads compute windows. The one whose turn it is hands its batches over. What comes before an error
+/// is handed over first, so that the number of threads changes neither the error nor this.
+fn side_by_side(
+    windows: &Windows<'_>,
+    threads: usize,
+    checked: bool,
+    progress: &Progress,
+    put: impl FnMut(u64, u64, Container<'_>) -> Result<()> + Send,
+) -> Result<()> {
     let (order, put, next) = (InOrder::<()>::default(), Mutex::new(put), AtomicUsize::new(0));
+    let hand_over = |number: u64, batch: &Batch, filled: Result<bool>| {
+        order.wait(number)?;
+        let mut put = put.lock().unwrap_or_else(PoisonError::into_inner);
+        batch.hand_over(&mut *put)?;
+        filled
+    };
     let work = || {
         let (mut batch, mut pool) = (Batch::default(), Pool::default());
         loop {
@@ -152,11 +192,16 @@ fn in_order(
             if index >= windows.len() {
                 return Ok(());
             }
-            let (number, mut steps) = (index as u64, windows.get(index, progress)?);
-            while batch.fill(&mut steps, checked, &mut pool)? {
-                order.wait(number)?;
-                let mut put = put.lock().unwrap_or_else(PoisonError::into_inner);
-                batch.hand_over(&mut *put)?;
+            let number = index as u64;
+            let mut steps = match windows.get(index, progress) {
+                Ok(steps) => steps,
+                Err(error) => return hand_over(number, &Batch::default(), Err(error)).map(drop),
+            };
+            loop {
+                let filled = batch.fill(&mut steps, checked, &mut pool);
+                if !hand_over(number, &batch, filled)? {
+                    break;
+                }
             }
             order.complete(number, None, Ok::<(), Error>)?;
         }
@@ -165,13 +210,98 @@ fn in_order(
         let _guard = OnPanic(|| order.abort());
         work().inspect_err(|_: &Error| order.abort())
     });
-    done.into_iter().reduce(either).unwrap_or(Ok(()))
+    Error::worst_of(done).map(drop)
 }
 
-/// The result of two threads, or the error that says more.
-fn either(one: Result<()>, other: Result<()>) -> Result<()> {
-    match (one, other) {
-        (Err(one), Err(other)) => Err(one.or_worse(other)),
-        (one, other) => one.and(other),
+/// A plan for threads.
+pub(super) enum Cut<'a> {
+    /// It cannot be cut, or is not worth it.
+    Whole(Plan<'a>),
+    Windows(Windows<'a>),
+}
+
+/// A plan in parts that threads work on at once, each for a range of keys.
+pub(super) struct Windows<'a> {
+    plan: Plan<'a>,
+    /// The first key of each window.
+    firsts: Vec<u64>,
+}
+
+impl<'a> Windows<'a> {
+    pub(super) fn len(&self) -> usize {
+        self.firsts.len()
+    }
+
+    /// The steps of window `index`, which must exist.
+    pub(super) fn get<'p>(&self, index: usize, progress: &'p Progress) -> Result<Steps<'a, 'p>> {
+        let (first, behind) = (self.firsts[index], self.firsts.get(index + 1).copied());
+        let uncut = || Error::Accounting { what: "a plan that was cut cannot be cut".into() };
+        let window = self.plan.within(first, behind)?.ok_or_else(uncut)?;
+        Ok(Steps::new(window, first, progress))
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// The number of threads that compute it. Each holds a block and a container of each set, so that
+    /// more sets get fewer threads.
+    fn threads(&self) -> usize {
+        let is_large = self.bytes() >= MIN_SHARED_BYTES;
+        let most = if is_large { MAX_SHARED / self.operands().len().max(1) } else { 1 };
+        processors().min(most).max(1)
+    }
+
+    /// Up to `count` windows of about as many values of the largest set each.
+    pub(super) fn cut(self, count: u64) -> Cut<'a> {
+        let mut firsts = vec![0];
+        let sets = if count > 1 && !self.is_wide() { self.operands() } else { Vec::new() };
+        // Damage that is met here is met again, by whoever reads it.
+        let can_be_cut = || matches!(self.within(0, None), Ok(Some(_)));
+        if let Some(largest) = sets.iter().max_by_key(|set| set.view().bytes())
+            && can_be_cut()
+        {
+            let cursor = largest.view().cursor();
+            for window in 1..count {
+                let key = cursor.key_behind_part(window, count);
+                firsts.extend(key.filter(|key| firsts.last() < Some(key)));
+            }
+        }
+        if firsts.len() == 1 {
+            return Cut::Whole(self);
+        }
+        Cut::Windows(Windows { plan: self, firsts })
+    }
+
+    /// The results of `work` on windows of keys, in the order of the keys. Threads work on them at once.
+    pub(super) fn in_windows<T: Send>(
+        self,
+        progress: &Progress,
+        work: impl Fn(&mut Steps<'_, '_>) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        self.enter(progress);
+        let threads = self.threads();
+        let count = if threads == 1 { 1 } else { WINDOWS_EACH * threads as u64 };
+        let windows = match self.cut(count) {
+            Cut::Whole(plan) => return Ok(vec![work(&mut Steps::new(plan, 0, progress))?]),
+            Cut::Windows(windows) => windows,
+        };
+        let next = AtomicUsize::new(0);
+        let parts = in_threads(threads, || {
+            let mut made = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= windows.len() {
+                    return made;
+                }
+                let part = windows.get(index, progress).and_then(|mut steps| work(&mut steps));
+                if part.is_err() {
+                    next.store(windows.len(), Ordering::Relaxed);
+                }
+                made.push((index, part));
+            }
+        });
+        let mut parts: Vec<_> = parts.into_iter().flatten().collect();
+        // All windows before one that failed were begun, so the error is that of the first one.
+        parts.sort_unstable_by_key(|(index, _)| *index);
+        parts.into_iter().map(|(_, part)| part).collect()
     }
 }

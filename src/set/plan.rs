@@ -11,21 +11,15 @@ use super::pieces::{LAST_KEY, Leaf, Piece, Pool};
 use super::pipeline;
 use super::ranges::{MAX_CONTAINERS, MAX_VALUES};
 use crate::error::{Error, Result};
-use crate::kernel::{on_each, processors};
 use crate::progress::{Phase, Progress};
 use crate::set::container::{Among, Op, Owned, Scratch};
 use crate::set::file::{ValueSink, is_out_of_order};
-use crate::set::view::{Damage, SetView};
+use crate::set::view::Damage;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// So many containers that only ranges have are always looked through for stretches.
 const WIDE: u64 = if cfg!(test) { 1 << 8 } else { 1 << 20 };
-
-/// Sets of fewer bytes together are not worth another thread.
-const MIN_SHARED_BYTES: u64 = if cfg!(test) { 1 << 10 } else { 1 << 20 };
-/// Most sets of all threads together.
-const MAX_SHARED: usize = 128;
 
 /// The operations to do.
 #[derive(Clone)]
@@ -92,11 +86,11 @@ impl<'a> Plan<'a> {
 
     /// The values in at least `least` of the plans.
     pub(crate) fn at_least(least: usize, plans: Vec<Self>) -> Self {
-        match (least, plans.len()) {
-            // The values of one set, as `verify_bytes` knows them.
-            (0 | 1, _) => Self::join(Op::Or, plans),
-            _ => Self::Gather(Among::AtLeast(least), Members::new(plans)),
+        if least <= 1 {
+            // Of one plan that is the plan itself, as `verify_bytes` expects.
+            return Self::join(Op::Or, plans);
         }
+        Self::Gather(Among::AtLeast(least), Members::new(plans))
     }
 
     /// The smallest key from `from` on that may have values.
@@ -263,7 +257,7 @@ impl<'a> Plan<'a> {
         progress: &Progress,
         mut step: impl FnMut(&mut Self, u64, u64) -> Result<()>,
     ) -> Result<()> {
-        progress.enter(Phase::Walk, self.last_key().map_or(0, |last| last + 1));
+        self.enter(progress);
         let mut steps = Steps::new(self, 0, progress);
         while let Some((key, last)) = steps.next()? {
             step(&mut steps.plan, key, last)?;
@@ -271,53 +265,19 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// So many threads are worth their start, and take little memory: each has a block and a
-    /// container of each set.
-    pub(super) fn threads(&self) -> usize {
-        let is_large = self.bytes() >= MIN_SHARED_BYTES;
-        let most = if is_large { MAX_SHARED / self.operands().len().max(1) } else { 1 };
-        processors().min(most).max(1)
-    }
-
     /// Bytes of all sets.
     pub(super) fn bytes(&self) -> u64 {
         self.operands().iter().map(|set| set.view().bytes() as u64).sum()
     }
 
-    /// The result of `work` on each of the windows into which the keys are cut. Threads work on them
-    /// at once.
-    pub(super) fn in_windows<T: Send>(
-        self,
-        progress: &Progress,
-        work: impl Fn(&mut Steps<'_, '_>) -> Result<T> + Sync,
-    ) -> Result<Vec<T>> {
-        let count = self.threads() as u64;
-        let windows = self.windows(count, progress)?;
-        let all = (0..windows.len()).collect();
-        on_each(all, |index| work(&mut windows.get(index, progress)?)).into_iter().collect()
-    }
-
-    /// Up to `count` windows of about as many values each. A plan that cannot be cut is one window.
-    pub(super) fn windows(self, count: u64, progress: &Progress) -> Result<Windows<'a>> {
+    /// Tells `progress` how many keys there may be.
+    pub(super) fn enter(&self, progress: &Progress) {
         progress.enter(Phase::Walk, self.last_key().map_or(0, |last| last + 1));
-        let mut firsts = vec![0];
-        if count > 1 && !self.is_wide() && self.within(0, None)?.is_some() {
-            let sets = self.operands().into_iter();
-            let lens =
-                sets.map(|set| Ok((set.ask(SetView::len)?, set))).collect::<Result<Vec<_>>>()?;
-            if let Some(&(len, largest)) = lens.iter().max_by_key(|(len, _)| *len) {
-                for window in 1..count {
-                    let value = largest.ask(|view| view.select(len / count * window))?;
-                    let key = value.map(|value| value >> 16);
-                    firsts.extend(key.filter(|key| firsts.last() < Some(key)));
-                }
-            }
-        }
-        Ok(Windows { plan: self, firsts })
     }
 
-    /// The part of a plan that has not begun from the key `first` on, up to those below `behind`.
-    fn within(&self, first: u64, behind: Option<u64>) -> Result<Option<Self>> {
+    /// The part of a plan that has not begun from the key `first` on, up to those below `behind`; none
+    /// if it cannot be cut.
+    pub(super) fn within(&self, first: u64, behind: Option<u64>) -> Result<Option<Self>> {
         let all = |plans: &[Self]| {
             plans.iter().map(|plan| plan.within(first, behind)).collect::<Result<Option<Vec<_>>>>()
         };
@@ -419,29 +379,6 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Parts of a plan that threads work on at once, each for a range of keys.
-pub(super) struct Windows<'a> {
-    plan: Plan<'a>,
-    /// The first key of each window.
-    firsts: Vec<u64>,
-}
-
-impl<'a> Windows<'a> {
-    pub(super) fn len(&self) -> usize {
-        self.firsts.len()
-    }
-
-    /// Window `index`, which must exist.
-    pub(super) fn get<'p>(&self, index: usize, progress: &'p Progress) -> Result<Steps<'a, 'p>> {
-        let Self { plan, firsts } = self;
-        let (first, behind) = (firsts[index], firsts.get(index + 1).copied());
-        let window =
-            if firsts.len() > 1 { plan.within(first, behind)? } else { Some(plan.clone()) };
-        let uncut = || Error::Accounting { what: "a plan that was cut cannot be cut".into() };
-        Ok(Steps::new(window.ok_or_else(uncut)?, first, progress))
-    }
-}
-
 /// The keys of a plan, from the smallest on.
 pub(super) struct Steps<'a, 'p> {
     pub(super) plan: Plan<'a>,
@@ -466,6 +403,14 @@ impl<'a, 'p> Steps<'a, 'p> {
         self.progress.advance(last + 1 - self.from);
         self.from = last + 1;
         Ok(Some((key, last)))
+    }
+
+    /// If the container of the last step is to be `checked`: that the values of each set ascend in it.
+    pub(super) fn check(&self, checked: bool) -> Result<()> {
+        match checked.then(|| self.plan.disorder()).flatten() {
+            Some(disorder) => Err(disorder),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1107,22 +1107,31 @@ fn debug_shows_few_of_the_values() {
 /// The values of the result, from so many windows.
 fn of_windows(plan: plan::Plan<'_>, count: u64) -> crate::Result<(usize, Vec<u64>)> {
     let progress = Progress::default();
-    let windows = plan.windows(count, &progress)?;
     let (mut values, mut pool) = (Vec::new(), pieces::Pool::default());
-    for index in 0..windows.len() {
-        let mut steps = windows.get(index, &progress)?;
+    let mut walk = |mut steps: plan::Steps<'_, '_>| -> crate::Result<()> {
         while let Some((first, last)) = steps.next()? {
             let piece = steps.plan.piece(first, &mut pool)?;
-            if let Some(damage) = steps.plan.disorder() {
-                return Err(damage);
-            }
+            steps.check(true)?;
             for key in first..=last {
                 piece.container().append_to(key, &mut Vec::new(), &mut values);
             }
             pool.give(piece);
         }
-    }
-    Ok((windows.len(), values))
+        Ok(())
+    };
+    let windows = match plan.cut(count) {
+        pipeline::Cut::Whole(plan) => {
+            walk(plan::Steps::new(plan, 0, &progress))?;
+            1
+        }
+        pipeline::Cut::Windows(windows) => {
+            for index in 0..windows.len() {
+                walk(windows.get(index, &progress)?)?;
+            }
+            windows.len()
+        }
+    };
+    Ok((windows, values))
 }
 
 proptest! {

@@ -52,16 +52,7 @@ pub(super) fn write_windows(
         }
         Ok(values)
     });
-    written.into_iter().reduce(either).unwrap_or(Ok(0))
-}
-
-/// The counts of two threads together, or the error that says more.
-fn either(one: Result<u64>, other: Result<u64>) -> Result<u64> {
-    match (one, other) {
-        (Ok(one), Ok(other)) => Ok(one.saturating_add(other)),
-        (Err(one), Err(other)) => Err(one.or_worse(other)),
-        (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
-    }
+    Ok(Error::worst_of(written)?.into_iter().fold(0, u64::saturating_add))
 }
 
 /// Hands the runs of `source` to `put`, which tells how many it took; gives the number of values.

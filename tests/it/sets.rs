@@ -965,6 +965,24 @@ fn a_plain_bitmap_of_values_far_apart_takes_no_longer_than_its_pieces() {
 }
 
 #[test]
+fn a_container_whose_key_is_too_small_is_not_passed_over() {
+    let work = workspace();
+    let values: Vec<String> = (0..50).map(|n| ((1_u64 << 44) + n * 65_536).to_string()).collect();
+    work.set("build --to roaring-bits -o a.bits", &values.join("\n")).quiet();
+    let mut bytes = fs::read(work.file("a.bits")).unwrap();
+    // Keys of two bytes and sizes of two follow the number of buckets, a key and the head of a bucket.
+    let key_at = |container: usize| 4096 + 20 + 4 * container;
+    bytes.copy_within(key_at(10)..key_at(10) + 2, key_at(30));
+    fs::write(work.file("bad.bits"), &bytes).unwrap();
+    for command in ["info bad.bits", "or bad.bits a.bits --count", "xor a.bits bad.bits --count"] {
+        work.set(command, "").refused("the keys of the containers do not ascend");
+    }
+    for command in ["or bad.bits -o b.bits", "at-least 1 bad.bits -o b.bits"] {
+        work.set(command, "").refused("the checksum of the block that begins here is wrong");
+    }
+}
+
+#[test]
 fn gaps_are_written_as_ranges_and_blocks() {
     let work = workspace();
     work.write("some", "1\n5\n10-20\n");

@@ -143,7 +143,11 @@ pub(super) enum Command {
         /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
         set: PathBuf,
         /// Indices of the values; the smallest value has index 0
-        #[arg(value_name = "INDEX", required_unless_present = "quantiles")]
+        #[arg(
+            value_name = "INDEX",
+            required_unless_present = "quantiles",
+            allow_negative_numbers = true
+        )]
         indices: Vec<u64>,
         /// Print a quantile of the distinct values: 0 is the smallest, 0.5 the middle one, 1 the largest; several have commas between them
         #[arg(
@@ -161,8 +165,10 @@ pub(super) enum Command {
         /// A set: a .bits or roaring file, FILE.sets:KEY, a text of numbers or a table (bitset --help)
         set: PathBuf,
         /// The first value of the range
+        #[arg(allow_negative_numbers = true)]
         first: String,
         /// The last value of the range; if it is below FIRST, the range is empty
+        #[arg(allow_negative_numbers = true)]
         last: String,
         #[command(flatten)]
         numbers: NumberArgs,
@@ -440,6 +446,7 @@ pub(super) struct UpdateArgs {
     pub(super) set: PathBuf,
     /// Values, and files of numbers or sets; if none is given, standard input. A number is a value:
     /// write ./7 for a file called 7
+    #[arg(allow_negative_numbers = true)] // which are refused as values
     pub(super) values: Vec<OsString>,
     #[command(flatten)]
     pub(super) numbers: NumberArgs,

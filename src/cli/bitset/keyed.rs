@@ -98,7 +98,7 @@ pub(super) fn union(source: &Source, paths: &[PathBuf], target: &Target) -> Resu
         return Ok(false);
     }
     let Some(output) = target.sets() else {
-        let what = "these files have sets by key: join them with -o FILE.sets and without --to and --parts, or name one set of each, FILE:KEY";
+        let what = "these files have sets by key: join them with -o FILE.sets and without --to and --parts, or name one set of each, FILE:KEY; at-least 1 makes one set of all of them";
         return Err(Error::usage(what));
     };
     let sets = paths.iter().map(KeyedSets::open).collect::<Result<Vec<_>>>()?;

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
 use crate::io::write::temporary_folder;
 use crate::kernel::sys::Machine;
-use crate::kernel::use_at_most;
+use crate::kernel::{processors, use_at_most};
 use crate::lines::{Group, LineTools};
 use crate::number::Format;
 use crate::progress::Progress;
@@ -70,6 +70,10 @@ impl Source {
         check_threads(limits.threads)?;
         if let Some(threads) = limits.threads {
             use_at_most(threads);
+        }
+        if let Some(limit) = limits.mem {
+            let memory = Budget::of(limit.on(&Machine::detect()));
+            use_at_most(memory.join_threads(processors()));
         }
         numbers.format.notation.check()?;
         match &limits.temporary {

@@ -32,8 +32,10 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Vec<Box<dyn AsSet>>>
     let mut sets: Vec<Box<dyn AsSet>> = Vec::new();
     for operand in operands {
         let path = Path::new(operand);
-        let starts_as_number =
-            |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '+');
+        let starts_as_number = |text: &str| {
+            let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+            text.starts_with('+') || digits.starts_with(|c: char| c.is_ascii_digit())
+        };
         match operand.to_str().map(|text| source.notation().range(text)) {
             Some(Ok([first, last])) => {
                 let typed = typed.get_or_insert_with(|| Changes::new(source.folder()));

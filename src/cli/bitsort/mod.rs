@@ -34,14 +34,21 @@ pub fn main() -> ExitCode {
     exit::run(PROGRAM, |progress| run(&args, progress))
 }
 
-/// Sorts into a set file.
-fn to_set(args: &SortArgs, sort: Sort, format: SetFormat, output: Option<&Path>) -> Result<Report> {
+/// Refuses options that a set has no use for.
+fn check_set(args: &SortArgs) -> Result<()> {
     if args.count || args.repeated || args.reverse {
         let what =
             "a set has no counts, duplicates or order: leave out --count, --repeated and --reverse";
+        let output = args.output.as_ref();
         let name = output.map_or(String::new(), |path| format!("{}: ", path.display()));
         return Err(Error::usage(format!("{name}{what}")));
     }
+    Ok(())
+}
+
+/// Sorts into a set file.
+fn to_set(args: &SortArgs, sort: Sort, format: SetFormat, output: Option<&Path>) -> Result<Report> {
+    check_set(args)?;
     let built = match output {
         Some(path) => sort.to_set(path, format),
         None => sort.into_set_stream(stdout()?, format),
@@ -55,7 +62,10 @@ fn explain(args: &SortArgs, sort: Sort) -> Result<Explanation> {
         (SetFormat::Values(_) | SetFormat::Table(_), Some(path)) => sort.explain_to_file(path),
         (SetFormat::Table(_), None) => sort.explain_to_file("-"),
         (SetFormat::Values(_), None) => sort.explain(),
-        (set, output) => sort.explain_to_set(output.as_deref().unwrap_or(Path::new("-")), set),
+        (set, output) => {
+            check_set(args)?;
+            sort.explain_to_set(output.as_deref().unwrap_or(Path::new("-")), set)
+        }
     }
 }
 

@@ -146,8 +146,10 @@ impl Scratch {
     pub(crate) fn append(&mut self, values: &[u64]) {
         let Kind::Array(before) = self.kind else { return };
         let count = before + values.len();
-        let out = &mut room(&mut self.values, count)[before..count];
-        low_halves(Level::best(), 0, values, out);
+        if self.values.len() < count {
+            self.values.resize(count, [0; 2]);
+        }
+        low_halves(Level::best(), 0, values, &mut self.values[before..count]);
         self.kind = Kind::Array(count);
     }
 

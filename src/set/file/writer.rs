@@ -464,8 +464,8 @@ impl Dense<'_> {
             return Err(out_of_order(KEY_DISORDER));
         }
         if key - keys.start >= MAX_PIECES {
-            let what = "a plain bitmap of so wide a range of values would have more than 128 GiB: choose another representation";
-            return Err(io::Error::other(Error::usage(what)));
+            let what = "a plain bitmap of so wide a range of values would have more than 128 GiB";
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
         }
         if keys.end != key || self.keys.is_none() {
             // Leave a hole for pieces without values.

@@ -125,6 +125,22 @@ impl<'a> Cursor<'a> {
         Ok(Some(Self { next, met, end, behind, here, ..new }))
     }
 
+    /// The key at which the first `part` of `parts` equal parts ends, of pieces, of containers or of the
+    /// values of a sparse set; none if that is not known at once.
+    pub(crate) fn key_behind_part(&self, part: u64, parts: u64) -> Option<u64> {
+        let share = |len: u64| u128::from(len) * u128::from(part) / u128::from(parts.max(1));
+        let index = |len: usize| usize::try_from(share(len as u64)).ok().filter(|&at| at < len);
+        match self.shape {
+            Shape::Sparse(sparse) => {
+                let rank = u64::try_from(share(sparse.len())).ok()?;
+                sparse.select(rank).ok()?.map(|value| value >> 16)
+            }
+            Shape::Dense(dense) => Some(dense.get(index(dense.len())?)?.0),
+            Shape::Roaring(roaring) => Some(roaring.key(index(roaring.len())?).into()),
+            _ => None,
+        }
+    }
+
     /// The key of the last container; of a treemap an upper bound of it.
     pub(crate) fn last_key(&self) -> Option<u64> {
         match self.shape {

@@ -67,6 +67,9 @@ pub(in crate::sort) const RECORD_BLOCK_BYTES: usize =
 pub(in crate::sort) const REJECTS_PER_BLOCK: usize = 5;
 /// Bytes of the only block of a check.
 pub(in crate::sort) const CHECK_BLOCK_BYTES: usize = 256 << 10;
+/// A thread that joins sets: a batch of the result, and a block and a container of each of a few sets.
+#[cfg(feature = "cli")]
+const JOIN_BYTES: u64 = 1 << 20;
 /// The program itself, its stacks and small buffers, in a command that is no sort.
 #[cfg(feature = "cli")]
 const OWN_BYTES: u64 = 8 << 20;
@@ -195,6 +198,12 @@ impl Budget {
     pub(in crate::sort) fn record_threads(self, most: usize, keeps_rejects: bool) -> usize {
         let rejects = if keeps_rejects { REJECTS_PER_BLOCK } else { 0 };
         self.block_threads(most, ((1 + rejects) * RECORD_BLOCK_BYTES) as u64)
+    }
+
+    /// How many of `most` threads join sets.
+    #[cfg(feature = "cli")]
+    pub(crate) fn join_threads(self, most: usize) -> usize {
+        self.block_threads(most, JOIN_BYTES)
     }
 
     /// How many of `most` threads may have so many bytes each in half of the memory; at least one.
