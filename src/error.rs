@@ -1,6 +1,6 @@
 //! The errors of this crate, with their places.
 
-use crate::number::Malformed;
+use crate::number::{Malformed, Notation};
 use crate::progress::Progress;
 use crate::size::ByteSize;
 use std::fmt;
@@ -121,7 +121,10 @@ pub enum Error {
         format: &'static str,
     },
     /// An input to be merged is not sorted.
-    #[error("{input}:{line}: {value} follows {previous}: an input to merge must be sorted")]
+    #[error(
+        "{input}:{line}: {} follows {}: an input to merge must be sorted",
+        written(*notation, *value), written(*notation, *previous),
+    )]
     Unsorted {
         /// Name as the user gave it.
         input: String,
@@ -131,6 +134,8 @@ pub enum Error {
         previous: u64,
         /// The value out of order.
         value: u64,
+        /// How the input writes numbers.
+        notation: Notation,
     },
     /// The header of a delimited file has no such column, or several.
     #[error("{input}:1: {} named \"{column}\"", if *found == 0 { "no column is".to_owned() } else { format!("{found} columns are") })]
@@ -459,6 +464,11 @@ fn shown(action: &str, path: &Path) -> impl fmt::Display {
         Some("-") if action == "write" => "standard output".to_owned(),
         _ => path.display().to_string(),
     }
+}
+
+/// The value as its input has it.
+fn written(notation: Notation, value: u64) -> String {
+    notation.text(value).unwrap_or_else(|| value.to_string())
 }
 
 impl Error {

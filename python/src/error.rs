@@ -106,7 +106,7 @@ fn kind_and_facts(fault: &Fault, facts: &Bound<'_, PyDict>) -> PyResult<&'static
             note!(facts, input, row, reason, excerpt);
             "MalformedRow"
         }
-        Fault::Unsorted { input, line, previous, value } => {
+        Fault::Unsorted { input, line, previous, value, .. } => {
             note!(facts, input, line, previous, value);
             "Unsorted"
         }

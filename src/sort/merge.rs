@@ -11,6 +11,7 @@ use super::run;
 use crate::error::{Error, Result};
 use crate::io::read::{Decoder, Input, OpenOptions, Opened, Ordered, Tally, open_all};
 use crate::kernel::sys::peak_resident_bytes;
+use crate::number::Notation;
 use crate::progress::Phase;
 use crate::size::ByteSize;
 use std::cmp::Reverse;
@@ -26,6 +27,7 @@ struct Run<'a> {
     values: Vec<u64>,
     at: usize,
     reverse: bool,
+    notation: Notation,
     last: Option<u64>,
 }
 
@@ -52,6 +54,7 @@ impl Run<'_> {
                 line: self.ordered.line_of(index),
                 previous,
                 value: self.values[index],
+                notation: self.notation,
             }),
         }
     }
@@ -110,7 +113,8 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     let new = |input| {
         let ordered = Ordered::new(input, &options, rejects.invalid());
         let reverse = sort.selection.reverse;
-        Run { ordered, values: Vec::new(), at: 0, reverse, last: None }
+        let notation = sort.from.notation().unwrap_or(Notation::DECIMAL);
+        Run { ordered, values: Vec::new(), at: 0, reverse, notation, last: None }
     };
     let mut runs: Vec<_> = opened.iter().map(new).collect();
     let mut output = Output {

@@ -110,6 +110,15 @@ fn a_check_says_no_with_exit_1() {
 }
 
 #[test]
+fn a_merge_names_values_as_the_input_writes_them() {
+    let work = Workspace::new();
+    work.write("hosts", "10.0.0.9\n10.0.0.5\n");
+    work.run("-m hosts --as ipv4").refused("hosts:2: 10.0.0.5 follows 10.0.0.9");
+    work.write("hex", "ff\n9a\n");
+    work.run("-m hex hex --as hex").refused("hex:2: 9a follows ff");
+}
+
+#[test]
 fn a_merge_takes_sorted_inputs_only() {
     let work = Workspace::new();
     work.write("a", "1\n4\n9\n");
