@@ -4,14 +4,13 @@
 use super::names::is_set_file;
 use crate::bloom::is_filter_file;
 use crate::error::{ColumnFault, DataChange, Error, FolderFault, UnreadTable};
-use crate::io::compression::Compression;
+use crate::io::read::is_compressed;
 use crate::lines::Funnel;
 use crate::number::{Line, Malformed, Notation};
 use crate::set::foreign::ForeignFormat;
 use crate::set::keyed::is_sets_file;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 /// What the user of `program` can do next, if anything.
@@ -492,13 +491,6 @@ fn has_option(name: &str, its_letters: &[u8]) -> bool {
 fn appends_to(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "bix")
         && options().any(|word| word == "--append")
-}
-
-/// Whether a file begins as a compressed one.
-fn is_compressed(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut head));
-    read.is_ok() && Compression::of_content(&head).is_some()
 }
 
 /// The words of the command line that may be options.

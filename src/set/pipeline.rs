@@ -35,10 +35,9 @@ struct Batch {
     parts: Vec<Part>,
 }
 
-/// A container of a batch, or a stretch of containers that are alike.
+/// A container of a batch.
 struct Part {
-    first_key: u64,
-    last_key: u64,
+    key: u64,
     kind: Kind,
     /// Where its bytes are in those of the batch.
     bytes: Range<usize>,
@@ -52,15 +51,16 @@ enum Kind {
 }
 
 impl Batch {
-    /// Becomes the next containers; gives whether there are any. With an error it has those before.
+    /// Becomes the next containers of a window; gives whether there are any. With an error it has those
+    /// before.
     fn fill(&mut self, steps: &mut Steps<'_, '_>, checked: bool, pool: &mut Pool) -> Result<bool> {
         self.bytes.clear();
         self.parts.clear();
         while self.bytes.len() < BATCH_BYTES
             && self.parts.len() < BATCH_PARTS
-            && let Some((first_key, last_key)) = steps.next()?
+            && let Some((key, _)) = steps.next()?
         {
-            let piece = steps.plan.piece(first_key, pool)?;
+            let piece = steps.plan.piece(key, pool)?;
             steps.check(checked)?;
             let container = piece.container();
             let kind = match container {
@@ -73,7 +73,7 @@ impl Batch {
             self.bytes.resize(start, 0);
             self.bytes.extend_from_slice(container.bytes());
             let bytes = start..self.bytes.len();
-            self.parts.push(Part { first_key, last_key, kind, bytes });
+            self.parts.push(Part { key, kind, bytes });
             pool.give(piece);
         }
         Ok(!self.parts.is_empty())
@@ -90,7 +90,7 @@ impl Batch {
                 }
                 Kind::Runs => Container::Runs(bytes.as_chunks().0),
             };
-            put(part.first_key, part.last_key, container)?;
+            put(part.key, part.key, container)?;
         }
         Ok(())
     }
@@ -149,7 +149,7 @@ fn in_order(
     let threads = plan.threads();
     let windows = if threads == 1 { 1 } else { plan.bytes() / WINDOW_BYTES };
     match plan.cut(windows.min(MAX_WINDOWS)) {
-        Cut::Whole(plan) => in_turn(Steps::new(plan, 0, progress), checked, put),
+        Cut::Whole(plan) => in_turn(Steps::new(plan, progress), checked, put),
         Cut::Windows(windows) => side_by_side(&windows, threads, checked, progress, put),
     }
 }
@@ -237,7 +237,7 @@ impl<'a> Windows<'a> {
         let (first, behind) = (self.firsts[index], self.firsts.get(index + 1).copied());
         let uncut = || Error::Accounting { what: "a plan that was cut cannot be cut".into() };
         let window = self.plan.within(first, behind)?.ok_or_else(uncut)?;
-        Ok(Steps::new(window, first, progress))
+        Ok(Steps::of_window(window, first, progress))
     }
 }
 
@@ -281,7 +281,7 @@ impl<'a> Plan<'a> {
         let threads = self.threads();
         let count = if threads == 1 { 1 } else { WINDOWS_EACH * threads as u64 };
         let windows = match self.cut(count) {
-            Cut::Whole(plan) => return Ok(vec![work(&mut Steps::new(plan, 0, progress))?]),
+            Cut::Whole(plan) => return Ok(vec![work(&mut Steps::new(plan, progress))?]),
             Cut::Windows(windows) => windows,
         };
         let next = AtomicUsize::new(0);

@@ -209,10 +209,12 @@ impl<'a> Plan<'a> {
         if self.keys_of_ranges() <= MAX_CONTAINERS {
             return Ok(());
         }
+        self.enter(progress);
         let (mut count, mut pool) = (0_u64, Pool::default());
-        self.clone().walk(progress, |plan, key, last| {
+        let mut steps = Steps::new(self.clone(), progress);
+        while let Some((key, last)) = steps.next()? {
             if key < last {
-                let piece = plan.piece(key, &mut pool)?;
+                let piece = steps.plan.piece(key, &mut pool)?;
                 count += if piece.container().len() == 0 { 0 } else { last - key + 1 };
                 pool.give(piece);
             }
@@ -220,8 +222,8 @@ impl<'a> Plan<'a> {
                 let (first, last) = (key << 16, last << 16 | 0xFFFF);
                 return Err(Error::TooWide { first, last, limit: MAX_VALUES });
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// The last key up to which all containers of the result from `key` on are alike: they have all
@@ -249,20 +251,6 @@ impl<'a> Plan<'a> {
                 Ok(least)
             }
         }
-    }
-
-    /// Calls `step` with the plan and its keys, as [`Steps`] gives them.
-    pub(super) fn walk(
-        self,
-        progress: &Progress,
-        mut step: impl FnMut(&mut Self, u64, u64) -> Result<()>,
-    ) -> Result<()> {
-        self.enter(progress);
-        let mut steps = Steps::new(self, 0, progress);
-        while let Some((key, last)) = steps.next()? {
-            step(&mut steps.plan, key, last)?;
-        }
-        Ok(())
     }
 
     /// Bytes of all sets.
@@ -389,9 +377,14 @@ pub(super) struct Steps<'a, 'p> {
 }
 
 impl<'a, 'p> Steps<'a, 'p> {
-    /// The keys of a plan, or of a window of it that has no key below `from`.
-    pub(super) fn new(plan: Plan<'a>, from: u64, progress: &'p Progress) -> Self {
-        Self { is_wide: plan.is_wide(), plan, from, progress }
+    pub(super) fn new(plan: Plan<'a>, progress: &'p Progress) -> Self {
+        Self { is_wide: plan.is_wide(), plan, from: 0, progress }
+    }
+
+    /// The keys of a window, which has none below `from`: one at a time, as only plans that are not
+    /// [wide](Plan::is_wide) are cut.
+    pub(super) fn of_window(plan: Plan<'a>, from: u64, progress: &'p Progress) -> Self {
+        Self { is_wide: false, plan, from, progress }
     }
 
     /// The first and the last key of the next stretch of containers that are

@@ -1121,7 +1121,7 @@ fn of_windows(plan: plan::Plan<'_>, count: u64) -> crate::Result<(usize, Vec<u64
     };
     let windows = match plan.cut(count) {
         pipeline::Cut::Whole(plan) => {
-            walk(plan::Steps::new(plan, 0, &progress))?;
+            walk(plan::Steps::new(plan, &progress))?;
             1
         }
         pipeline::Cut::Windows(windows) => {

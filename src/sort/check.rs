@@ -5,7 +5,6 @@ use super::plan::budget::{CHECK_BLOCK_BYTES, RECORD_BLOCK_BYTES};
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
 use crate::io::read::{Input, Invalid, Opened, Ordered, open_all};
-use crate::number::Notation;
 use std::sync::Arc;
 
 /// The first value that is out of order.
@@ -64,7 +63,7 @@ pub(super) fn check_each(sort: &Sort) -> Result<()> {
         for opened in open_all(vec![input], sort.open_options())? {
             if let Some(Disorder { input, line, previous, value }) = disorder(sort, &opened, false)?
             {
-                let notation = sort.from.notation().unwrap_or(Notation::DECIMAL);
+                let notation = sort.from.notation().unwrap_or_default();
                 return Err(Error::Unsorted { input, line, previous, value, notation });
             }
         }

@@ -113,7 +113,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     let new = |input| {
         let ordered = Ordered::new(input, &options, rejects.invalid());
         let reverse = sort.selection.reverse;
-        let notation = sort.from.notation().unwrap_or(Notation::DECIMAL);
+        let notation = sort.from.notation().unwrap_or_default();
         Run { ordered, values: Vec::new(), at: 0, reverse, notation, last: None }
     };
     let mut runs: Vec<_> = opened.iter().map(new).collect();

@@ -71,10 +71,6 @@ impl Source {
         if let Some(threads) = limits.threads {
             use_at_most(threads);
         }
-        if let Some(limit) = limits.mem {
-            let memory = Budget::of(limit.on(&Machine::detect()));
-            use_at_most(memory.join_threads(processors()));
-        }
         numbers.format.notation.check()?;
         match &limits.temporary {
             Some(folder) => check_folder("use", folder)?,
@@ -82,7 +78,11 @@ impl Source {
         }
         let folder = limits.temporary.clone().unwrap_or_else(temporary_folder);
         let (started, done) = (Instant::now(), Mutex::default());
-        Ok(Self { limits, numbers, folder, progress, started, done })
+        let source = Self { limits, numbers, folder, progress, started, done };
+        if source.limits.mem.is_some() {
+            use_at_most(source.whole_memory().join_threads(processors()));
+        }
+        Ok(source)
     }
 
     fn done(&self) -> MutexGuard<'_, Done> {

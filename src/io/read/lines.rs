@@ -7,21 +7,27 @@ use super::rule::{Purpose, Rule, Taken};
 use crate::error::{Error, Result};
 use crate::io::compression::Compression;
 use crate::number::{Format, Selector};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A line of this length is accepted however little memory there is.
 const MIN_LINE_BYTES: usize = 1 << 20;
 
 /// Whether one of these files is compressed, or is a stream, which may be compressed.
 pub(crate) fn may_unpack(paths: &[PathBuf]) -> bool {
-    paths.iter().any(|path| {
-        // A pipe would wait for its writer. Reading says why a file cannot be opened.
-        let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
-        !is_file
-            || open_file(path)
-                .and_then(|file| head_of(&file, 0).map_err(Error::io("read", path)))
-                .is_ok_and(|head| Compression::of_content(&head).is_some())
-    })
+    // A pipe would wait for its writer. Reading says why a file cannot be opened.
+    paths.iter().any(|path| !is_regular(path) || is_compressed(path))
+}
+
+fn is_regular(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.is_file())
+}
+
+/// Whether this is a compressed file.
+pub(crate) fn is_compressed(path: &Path) -> bool {
+    is_regular(path)
+        && open_file(path)
+            .and_then(|file| head_of(&file, 0).map_err(Error::io("read", path)))
+            .is_ok_and(|head| Compression::of_content(&head).is_some())
 }
 
 /// Files of lines, which the reader opens one after the other; `-` is standard input.

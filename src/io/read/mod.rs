@@ -33,6 +33,8 @@ pub(crate) use block::{Block, BlockFormat};
 pub(crate) use chunks::{ChunkJob, LineShare};
 pub(crate) use keyed::{KeyColumn, RowNumbers};
 pub(crate) use ledger::{Invalid, Ledger, Tally, WAITING_BYTES};
+#[cfg(feature = "cli")]
+pub(crate) use lines::is_compressed;
 pub(crate) use lines::{LineInputs, may_unpack};
 #[cfg(feature = "cli")]
 pub(crate) use open::standard_input;

@@ -161,19 +161,10 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
     fn sum_up(&self, results: Vec<Result<Written>>) -> Result<Written> {
         let dropped = self.relief.dropped.load(Ordering::Relaxed);
         let mut total = Written { values: dropped, ..Written::default() };
-        let mut failed: Option<Error> = None;
-        for result in results {
-            match result {
-                Ok(written) => total += written,
-                Err(error) => {
-                    failed = Some(match failed {
-                        Some(first) => first.or_worse(error),
-                        None => error,
-                    });
-                }
-            }
+        for written in Error::worst_of(results)? {
+            total += written;
         }
-        failed.map_or(Ok(total), Err)
+        Ok(total)
     }
 
     pub(super) fn read_buffers<F: Entry>(&self) -> ReadBuffers<F> {
